@@ -1,0 +1,48 @@
+package consumer
+
+import "time"
+
+// defaultReserve is SessionOptions.Reserve unless it says otherwise.
+const defaultReserve = 2 * time.Second
+
+// abandonAfter is how long a handler whose context has ended is waited for
+// where no deadline says.
+const abandonAfter = time.Second
+
+// clock is when things end in a session with a deadline, in this order. All
+// zero in one without.
+type clock struct {
+	lastStart time.Time // nothing starts later: too little would be left
+	stop      time.Time // handlers are cancelled
+	join      time.Time // handlers that have not returned are abandoned
+	answer    time.Time // settling ends; the rest is for the host's answer
+}
+
+func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock {
+	if reserve == 0 {
+		reserve = defaultReserve
+	}
+	left := max(deadline.Sub(now), 0)
+	reserve = max(min(reserve, left/4), 0)
+	stop := deadline.Add(-reserve)
+	room := time.Second
+	if tryTimeout > 0 {
+		room = tryTimeout
+	}
+	room = min(room, max(stop.Sub(now), 0)/10)
+	return clock{
+		lastStart: stop.Add(-room),
+		stop:      stop,
+		join:      deadline.Add(-reserve / 2),
+		answer:    deadline.Add(-min(100*time.Millisecond, reserve/4)),
+	}
+}
+
+// joinBy is until when a handler is waited for whose context ends now.
+func (c clock) joinBy(now time.Time) time.Time {
+	t := now.Add(abandonAfter)
+	if !c.join.IsZero() && (t.After(c.join) || !now.Before(c.stop)) {
+		return c.join
+	}
+	return t
+}

@@ -1,0 +1,138 @@
+package consumer
+
+import (
+	"context"
+	"time"
+)
+
+var alwaysClosed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// idleNow returns a channel that is closed when nothing is unsettled.
+func (s *Session) idleNow() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsettled == 0 {
+		return alwaysClosed
+	}
+	if s.idle == nil {
+		s.idle = make(chan struct{})
+	}
+	return s.idle
+}
+
+// Close ends the session: nothing more is begun, what waits is deferred, what
+// runs is waited for. When ctx ends, running handlers are cancelled with
+// [ErrDraining]; the session's own deadline does so too, with [ErrDeadline].
+// Handlers that do not return then are abandoned, at once by the deadline or
+// after a second. At last the source is flushed, and its error returned.
+//
+// When Close has returned, nothing that the session started is running, but for
+// abandoned handlers, and their results are ignored. A second Close returns
+// [ErrClosed].
+func (s *Session) Close(ctx context.Context) error {
+	s.endStarts(ErrDraining)
+	s.deferral.Wait()
+	idle := s.idleNow()
+	select {
+	case <-idle:
+	case <-s.handle.Done():
+	case <-ctx.Done():
+		s.endHandlers(ErrDraining)
+	}
+	if s.handle.Err() != nil {
+		s.collect(idle)
+	}
+	if !s.shut() {
+		return ErrClosed
+	}
+	s.goroutines.Wait()
+	err := s.src.Flush(s.last)
+	s.endHandlers(ErrDraining)
+	for _, cancel := range s.release {
+		cancel()
+	}
+	return err
+}
+
+// settleGrace is how long settling is waited for, once handlers have been, where
+// no deadline says: a source bounds its calls by less.
+const settleGrace = 10 * time.Second
+
+// collect waits for handlers whose context has ended, then for settling, and
+// does without those that take too long.
+func (s *Session) collect(idle <-chan struct{}) {
+	waitUntil(idle, s.clock.joinBy(time.Now()))
+	s.abandon()
+	end := s.clock.answer
+	if end.IsZero() {
+		end = time.Now().Add(settleGrace)
+	}
+	waitUntil(s.idleNow(), end)
+	s.giveUp()
+}
+
+func waitUntil(done <-chan struct{}, t time.Time) {
+	select {
+	case <-done:
+		return
+	default:
+	}
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// abandon gives every delivery whose handler is still running its outcome and
+// goes on without the goroutine. The handler keeps its slot until it returns,
+// and the message is known as a stray until then.
+func (s *Session) abandon() {
+	s.mu.Lock()
+	var left []*work
+	for _, w := range s.inflight {
+		if w.phase != running {
+			continue
+		}
+		s.c.addStray(s.strayKey(w), 1)
+		w.phase = settling
+		s.workers--
+		left = append(left, w)
+	}
+	s.mu.Unlock()
+	for _, w := range left {
+		s.settleFailure(w, s.abandonedOutcome(w))
+		s.goroutines.Done()
+	}
+}
+
+// giveUp publishes what is not settled although the time is up. What has an
+// outcome keeps it, unparked if its parking has not been confirmed.
+func (s *Session) giveUp() {
+	s.mu.Lock()
+	stuck := make([]*work, 0, len(s.inflight))
+	outs := make([]Outcome, 0, len(s.inflight))
+	for _, w := range s.inflight {
+		o := w.out
+		if o.Delivery == nil {
+			o = s.putOff(Outcome{Delivery: w.newest}, context.Cause(s.start))
+		}
+		o.Delivery = w.newest
+		stuck, outs = append(stuck, w), append(outs, o)
+	}
+	s.mu.Unlock()
+	for i, w := range stuck {
+		if s.publish(w, outs[i]) == published && w.staffed {
+			s.goroutines.Done()
+		}
+	}
+}
+
+func (s *Session) shut() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.closed
+	s.closed = true
+	return !was
+}

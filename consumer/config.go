@@ -1,0 +1,185 @@
+package consumer
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ackwise/ackwise/retry"
+)
+
+// DefaultConcurrency is how many handlers run at once unless Config says.
+const DefaultConcurrency = 10
+
+// Config configures a [Consumer]. The zero value is usable and safe.
+type Config struct {
+	// Retry limits the tries within one delivery. Default: three tries, waits
+	// with full jitter under an exponential from 100 ms to 2 s, none longer
+	// than 5 s; see [retry.Policy]. Tries 1 leaves all retrying to the queue.
+	Retry retry.Policy
+	// TryTimeout bounds one try: its context ends after so long, with the cause
+	// ErrTryTimeout. Default 0: no bound but the host's deadline. A try that
+	// does not return when its context ends is waited for, and there is no
+	// second one beside it.
+	TryTimeout time.Duration
+	// Redelivery says when a failed message comes back, and when it no longer
+	// does.
+	Redelivery Redelivery
+	// Concurrency is how many handlers of this Consumer run at once in this
+	// process, over all invocations and pollers that share it. Default 10. On a
+	// FIFO queue messages of one group still run one after another.
+	Concurrency int
+	// DeadLetter takes rejected messages. Default nil: they are reported to
+	// SQS, whose redrive policy moves them when their receives are used up.
+	DeadLetter DeadLetter
+	// Middleware wraps the handler, the first outermost.
+	Middleware []Middleware
+	// Logger gets one line per outcome that is not done, and warnings. Bodies
+	// are never logged. Default slog.Default().
+	Logger *slog.Logger
+	// Observe is told what happens, for metrics. It is called from several
+	// goroutines at once, must be quick, and cannot change anything: a panic in
+	// it is logged and forgotten. Default nil.
+	Observe func(Event)
+}
+
+// Redelivery says when a failed message comes back from its queue.
+type Redelivery struct {
+	// Backoff is how long a message stays invisible after its nth attempt (its
+	// nth receive, without an idempotency store). Whole seconds, rounded up; 0
+	// makes it visible at once. Default: half jitter under an exponential from
+	// 10 s to 15 min, so that delays grow with each failure. What [retry.After]
+	// asked for goes before it. Never beyond the 12 hours that SQS allows.
+	Backoff retry.Backoff
+	// MaxAttempts is how many attempts a message gets before it is rejected. It
+	// needs an idempotency store, because SQS counts receives, not attempts;
+	// without one, set maxReceiveCount in the queue's redrive policy. Default
+	// 0: no limit.
+	MaxAttempts int
+	// MaxAge rejects a message whose next delivery would come later than so
+	// long after it was sent. Default: the queue's retention less 10 minutes,
+	// where the host knows it; else none.
+	MaxAge time.Duration
+}
+
+// Consumer runs one handler for any number of sessions. It is safe for
+// concurrent use.
+type Consumer struct {
+	handler Handler
+	cfg     Config
+	slots   chan struct{}
+
+	stray  atomic.Int64 // abandoned handlers that have not returned
+	mu     sync.Mutex
+	strays map[strayKey]int
+}
+
+// New returns a Consumer of h. Everything that is wrong with cfg is an error
+// here, one that names the field and says what to change.
+func New(h Handler, cfg Config) (*Consumer, error) {
+	if err := validate(h, cfg); err != nil {
+		return nil, fmt.Errorf("consumer: %w", err)
+	}
+	cfg.Retry = cfg.Retry.WithDefaults()
+	if cfg.Redelivery.Backoff == nil {
+		cfg.Redelivery.Backoff = defaultRedelivery
+	}
+	if cfg.Concurrency == 0 {
+		cfg.Concurrency = DefaultConcurrency
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	for i := len(cfg.Middleware) - 1; i >= 0; i-- {
+		if h = cfg.Middleware[i](h); isNil(h) {
+			return nil, fmt.Errorf("consumer: Middleware[%d] returned a nil handler; return the one it was given if there is nothing to wrap", i)
+		}
+	}
+	c := &Consumer{
+		handler: h,
+		cfg:     cfg,
+		slots:   make(chan struct{}, cfg.Concurrency),
+		strays:  make(map[strayKey]int),
+	}
+	c.cfg.Retry.Backoff = c.guarded(cfg.Retry.Backoff, retry.Policy{}.WithDefaults().Backoff)
+	c.cfg.Redelivery.Backoff = c.guarded(cfg.Redelivery.Backoff, defaultRedelivery)
+	return c, nil
+}
+
+var defaultRedelivery = retry.HalfJitter(retry.Exponential(10*time.Second, 15*time.Minute))
+
+// guarded keeps a backoff that panics from taking the process down: the
+// fallback answers for it.
+func (c *Consumer) guarded(b, fallback retry.Backoff) retry.Backoff {
+	return func(n int) (d time.Duration) {
+		defer func() {
+			if v := recover(); v != nil {
+				c.log(slog.LevelError, "Backoff panicked", slog.Any("panic", v))
+				d = fallback(n)
+			}
+		}()
+		return b(n)
+	}
+}
+
+func isNil(h Handler) bool {
+	f, ok := h.(HandlerFunc)
+	return h == nil || (ok && f == nil)
+}
+
+func validate(h Handler, cfg Config) error {
+	if isNil(h) {
+		return errors.New("the handler is nil; pass a Handler, a HandlerFunc or consumer.JSON of a function")
+	}
+	if err := cfg.Retry.Validate(); err != nil {
+		return fmt.Errorf("Retry.%w", err)
+	}
+	r := cfg.Redelivery
+	switch {
+	case cfg.TryTimeout < 0:
+		return fmt.Errorf("TryTimeout is %v; use 0 for no timeout of a single try", cfg.TryTimeout)
+	case cfg.Concurrency < 0:
+		return fmt.Errorf("Concurrency is %d; use 1 to run one handler at a time or 0 for the default of %d", cfg.Concurrency, DefaultConcurrency)
+	case r.MaxAge < 0:
+		return fmt.Errorf("Redelivery.MaxAge is %v; use 0 for the default (the queue's retention less 10 minutes) or 14 days for no limit of its own", r.MaxAge)
+	case r.MaxAttempts < 0:
+		return fmt.Errorf("Redelivery.MaxAttempts is %d; use 0 for no limit", r.MaxAttempts)
+	case r.MaxAttempts > 0:
+		return fmt.Errorf("Redelivery.MaxAttempts is %d without an idempotency store, and nothing else counts attempts: "+
+			"remove it and set maxReceiveCount in the queue's redrive policy", r.MaxAttempts)
+	}
+	for i, m := range cfg.Middleware {
+		if m == nil {
+			return fmt.Errorf("Middleware[%d] is nil; remove it", i)
+		}
+	}
+	return nil
+}
+
+// strayKey names the message of a handler that was abandoned.
+type strayKey struct{ queue, id string }
+
+// Stuck reports whether every slot is held by an abandoned handler, so that
+// nothing can run any more. Hosts ask before they take on work; see [ErrStuck].
+func (c *Consumer) Stuck() bool { return c.stray.Load() >= int64(cap(c.slots)) }
+
+func (c *Consumer) addStray(k strayKey, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stray.Add(int64(n))
+	if c.strays[k] += n; c.strays[k] == 0 {
+		delete(c.strays, k)
+	}
+}
+
+func (c *Consumer) isStray(k strayKey) bool {
+	if c.stray.Load() == 0 {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strays[k] > 0
+}

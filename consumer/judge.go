@@ -1,0 +1,136 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ackwise/ackwise/retry"
+)
+
+const (
+	// maxVisibility is the longest that SQS keeps a received message invisible,
+	// counted from the receive (ChangeMessageVisibility, SQS API reference).
+	maxVisibility = 12 * time.Hour
+	// visibilityMargin is kept from it. Where the time of the receive is not
+	// known, as in Lambda, it has to cover what may have passed before the
+	// session opened: the batching window and the retries of throttled
+	// invocations.
+	visibilityMargin = time.Minute
+	unknownMargin    = time.Hour
+	// retentionMargin is how long before SQS drops a message its last delivery
+	// should come.
+	retentionMargin = 10 * time.Minute
+	// leaveVisibility as a delay leaves a message's visibility as it is.
+	leaveVisibility = time.Duration(-1)
+)
+
+// judge turns what the attempt returned into the outcome. It is the one place
+// that decides a verdict for a delivery that had its slot.
+func (s *Session) judge(w *work, err error) Outcome {
+	o := Outcome{Delivery: w.d, Err: err, Tries: int(w.run.tries.Load())}
+	if o.Tries > 0 {
+		o.Attempt = w.d.attempt
+	}
+	switch {
+	case err == nil:
+		o.Verdict = VerdictDone
+		return o
+	case w.d.Invalid != nil || retry.IsPermanent(err):
+		return s.reject(o)
+	case o.Tries == 0:
+		return s.putOff(o, err)
+	case errors.Is(w.run.cut, ErrDraining):
+		// Cut by our own drain: not the message's fault.
+		o.Verdict, o.Delay = VerdictDeferred, 0
+		return o
+	}
+	o.Verdict = VerdictRetry
+	if d, asked := retry.Delay(err); asked {
+		o.Delay = s.wholeSeconds(w.d, d)
+	} else {
+		o.Delay = s.wholeSeconds(w.d, s.c.cfg.Redelivery.Backoff(o.Attempt))
+	}
+	if s.tooOld(w.d, o.Delay) {
+		o.Err = fmt.Errorf("%w: %w", ErrTooOld, err)
+		return s.reject(o)
+	}
+	return o
+}
+
+// reject makes o a rejected outcome that comes back, if it was not parked and
+// SQS has receives left for it, after 2 s doubled by each receive, up to 15 min.
+func (s *Session) reject(o Outcome) Outcome {
+	o.Verdict = VerdictRejected
+	o.Delay = s.wholeSeconds(o.Delivery, rejectBackoff(max(o.Delivery.ReceiveCount, 1)+1))
+	return o
+}
+
+var rejectBackoff = retry.Exponential(2*time.Second, 15*time.Minute)
+
+// putOff makes o a deferred outcome with the delay that its reason asks for.
+func (s *Session) putOff(o Outcome, reason error) Outcome {
+	o.Verdict, o.Err = VerdictDeferred, reason
+	if errors.Is(reason, ErrDraining) {
+		o.Delay = 0
+		return o
+	}
+	o.Delay = max(s.wholeSeconds(o.Delivery, s.c.cfg.Redelivery.Backoff(max(o.Delivery.ReceiveCount, 1))), time.Second)
+	return o
+}
+
+// wholeSeconds rounds d up to the seconds that SQS takes and keeps it inside
+// the 12 hours since the receive. A negative d stays negative.
+func (s *Session) wholeSeconds(dl *Delivery, d time.Duration) time.Duration {
+	if d < 0 {
+		return leaveVisibility
+	}
+	received, margin := s.opened, unknownMargin
+	switch {
+	case !dl.VisibleUntil.IsZero() && s.queue.Visibility > 0:
+		received, margin = dl.VisibleUntil.Add(-s.queue.Visibility), visibilityMargin
+	case dl.ReceiveCount == 1 && !dl.FirstReceivedAt.IsZero():
+		received, margin = dl.FirstReceivedAt, visibilityMargin
+	}
+	limit := maxVisibility - margin - max(time.Since(received), 0)
+	d = max(min(d, limit), 0)
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// tooOld reports whether the message's next delivery, after delay, would come
+// after its greatest age.
+func (s *Session) tooOld(d *Delivery, delay time.Duration) bool {
+	limit := s.c.cfg.Redelivery.MaxAge
+	if limit == 0 && s.queue.Retention > 0 {
+		limit = s.queue.Retention - retentionMargin
+	}
+	if limit == 0 || d.SentAt.IsZero() {
+		return false
+	}
+	return time.Since(d.SentAt)+max(delay, 0) > limit
+}
+
+// abandonedOutcome is the outcome of a delivery whose handler did not return.
+// Its visibility is not lowered: the handler may still be at it.
+func (s *Session) abandonedOutcome(w *work) Outcome {
+	return Outcome{
+		Delivery: w.d, Verdict: VerdictRetry, Delay: leaveVisibility,
+		Err:     fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(s.handle)),
+		Attempt: max(w.d.ReceiveCount, 1), Tries: int(w.run.tries.Load()),
+	}
+}
+
+// deferredOutcomes are the outcomes of deliveries that were not begun. They all
+// come back when the first does, so that order holds within a group; on a
+// standard queue each goes by its own receive count.
+func (s *Session) deferredOutcomes(ws []*work, reason error) []Outcome {
+	outs := make([]Outcome, len(ws))
+	for i, w := range ws {
+		outs[i] = s.putOff(Outcome{Delivery: s.newest(w)}, reason)
+		if s.queue.FIFO && i > 0 {
+			outs[i].Delay = outs[0].Delay
+		}
+	}
+	return outs
+}

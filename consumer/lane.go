@@ -1,0 +1,189 @@
+package consumer
+
+import (
+	"context"
+	"strconv"
+)
+
+// phase is where a delivery is on its way. It only ever grows.
+type phase uint8
+
+const (
+	waiting  phase = iota // in the ready list or behind others in its lane
+	running               // its handler has a goroutine
+	settling              // it has an outcome that SQS is being told
+	settled               // done with; what comes later is ignored
+)
+
+// work is one delivery on its way through a session.
+type work struct {
+	d      *Delivery
+	newest *Delivery // the one whose receipt counts, if others joined
+	joined []*work   // the same message again
+	lane   *lane     // nil on a standard queue
+	next   *work     // in the ready list or in the lane
+	out    Outcome
+	phase  phase
+
+	roomless bool // was turned away: holds no room
+	staffed  bool // a goroutine that the session counts is settling it
+	run      attempt
+}
+
+// lane is a message group of a FIFO queue: one message is in the ready list or
+// on its way, the rest waits here.
+type lane struct {
+	group   string
+	waiting workList
+}
+
+// workList is a queue linked through work.next.
+type workList struct{ head, tail *work }
+
+func (l *workList) push(w *work) {
+	w.next = nil
+	if l.tail == nil {
+		l.head = w
+	} else {
+		l.tail.next = w
+	}
+	l.tail = w
+}
+
+func (l *workList) pop() *work {
+	w := l.head
+	if w == nil {
+		return nil
+	}
+	if l.head = w.next; l.head == nil {
+		l.tail = nil
+	}
+	w.next = nil
+	return w
+}
+
+// enqueue puts new work into lanes and ready list, and sees to it that there
+// are goroutines to do it. A message that is on its way already is joined.
+func (s *Session) enqueue(ws []work) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	s.unsettled += len(ws)
+	for i := range ws {
+		s.place(&ws[i])
+	}
+	s.hire()
+	s.mu.Unlock()
+	if s.start.Err() != nil {
+		// The deferral that the end of start set off may have missed these.
+		s.deferWaiting()
+	}
+	return nil
+}
+
+func (s *Session) place(w *work) {
+	id := w.d.ID
+	if first := s.inflight[id]; first != nil && id != "" {
+		first.joined = append(first.joined, w)
+		if w.d.ReceiveCount >= first.newest.ReceiveCount {
+			first.newest = w.d
+		}
+		return
+	}
+	s.inflight[s.name(w)] = w
+	if s.lanes == nil {
+		s.ready.push(w)
+		return
+	}
+	l := s.lanes[w.d.GroupID]
+	if l != nil {
+		w.lane = l
+		l.waiting.push(w)
+		return
+	}
+	w.lane = &lane{group: w.d.GroupID}
+	s.lanes[w.d.GroupID] = w.lane
+	s.ready.push(w)
+}
+
+// name is the key of w among the deliveries on their way: its message id, or
+// something of its own if it has none.
+func (s *Session) name(w *work) string {
+	if w.d.ID != "" {
+		return w.d.ID
+	}
+	s.seq++
+	w.run.alias = "\x00" + strconv.Itoa(s.seq)
+	return w.run.alias
+}
+
+// hire starts goroutines while there is work for them and the concurrency
+// allows. s.mu is held.
+func (s *Session) hire() {
+	n := s.workers
+	for w := s.ready.head; w != nil && n < cap(s.c.slots); w = w.next {
+		n++
+	}
+	for ; s.workers < n; s.workers++ {
+		s.goroutines.Add(1)
+		go s.work(nil)
+	}
+}
+
+// take gives the next work that may start, or nil, in which case the calling
+// goroutine no longer counts as a worker.
+func (s *Session) take() *work {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.start.Err() == nil {
+		if w := s.ready.pop(); w != nil {
+			w.phase = running
+			return w
+		}
+	}
+	s.workers--
+	return nil
+}
+
+// followers takes all that waits behind w out of its lane and ends the lane.
+// s.mu is held.
+func (s *Session) followers(w *work, to []*work) []*work {
+	if w.lane == nil {
+		return to
+	}
+	for f := w.lane.waiting.pop(); f != nil; f = w.lane.waiting.pop() {
+		f.phase = settling
+		to = append(to, f)
+	}
+	delete(s.lanes, w.lane.group)
+	return to
+}
+
+// deferWaiting defers what waits and can no longer start. What waits behind a
+// message that is still on its way shares that one's fate and is left to it.
+func (s *Session) deferWaiting() {
+	s.mu.Lock()
+	var heads [][]*work
+	for w := s.ready.pop(); w != nil; w = s.ready.pop() {
+		w.phase = settling
+		heads = append(heads, s.followers(w, []*work{w}))
+	}
+	s.mu.Unlock()
+	if len(heads) == 0 {
+		return
+	}
+	cause := context.Cause(s.start)
+	if s.lanes != nil {
+		for _, group := range heads {
+			s.deferAll(group, cause)
+		}
+		return
+	}
+	all := make([]*work, 0, len(heads))
+	for _, head := range heads {
+		all = append(all, head...)
+	}
+	s.deferAll(all, cause)
+}

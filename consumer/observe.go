@@ -1,0 +1,109 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// EventKind says what an [Event] reports.
+type EventKind uint8
+
+// The kinds of events. More may be added; ignore what you do not know.
+const (
+	// EventTry: the handler returned from one try, or panicked.
+	EventTry EventKind = iota + 1
+	// EventOutcome: a delivery has its outcome, and SQS was told as far as it
+	// has to be. There is exactly one for every delivery.
+	EventOutcome
+	// EventUnconfirmed: SQS did not confirm that an acknowledged message is
+	// gone. It may be delivered again, although its work is done.
+	EventUnconfirmed
+)
+
+// Event is something that happened, for [Config.Observe].
+type Event struct {
+	Kind EventKind
+	// Queue is the queue's ARN.
+	Queue string
+	// Message is the message in question. It is shared: read only.
+	Message *Message
+	// Try is the number of the try, from 1, and Duration what it took. Only
+	// with EventTry.
+	Try      int
+	Duration time.Duration
+	// Err is the error of the try, or the one that kept the acknowledgement
+	// from being confirmed. With EventOutcome see Outcome.Err.
+	Err error
+	// Outcome is set with EventOutcome and EventUnconfirmed.
+	Outcome Outcome
+}
+
+// Logger returns the logger of the consumer, never nil, for hosts.
+func (c *Consumer) Logger() *slog.Logger { return c.cfg.Logger }
+
+// observe hands e to the hook. Neither the hook nor the logger can hurt the
+// caller: an extra must never change a verdict.
+func (c *Consumer) observe(e Event) {
+	if c.cfg.Observe == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			c.log(slog.LevelError, "Observe panicked", slog.Any("panic", v))
+		}
+	}()
+	c.cfg.Observe(e)
+}
+
+func (c *Consumer) log(level slog.Level, msg string, attrs ...slog.Attr) {
+	defer func() { _ = recover() }()
+	c.cfg.Logger.LogAttrs(context.Background(), level, msg, attrs...)
+}
+
+// report tells hook and log about an outcome.
+func (s *Session) report(o *Outcome) {
+	s.c.observe(Event{Kind: EventOutcome, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o})
+	if o.Verdict == VerdictDone {
+		return
+	}
+	attrs := append(s.attrs(o),
+		slog.String("verdict", o.Verdict.String()),
+		slog.Int("attempt", o.Attempt),
+		slog.Int("tries", o.Tries))
+	if o.Delay >= 0 && !o.Acknowledged() {
+		attrs = append(attrs, slog.Duration("delay", o.Delay))
+	}
+	if o.Parked {
+		attrs = append(attrs, slog.Bool("parked", true))
+	}
+	if o.Err != nil {
+		attrs = append(attrs, slog.String("error", o.Err.Error()))
+	}
+	var p *PanicError
+	if errors.As(o.Err, &p) && p.Stack != nil {
+		attrs = append(attrs, slog.String("stack", string(p.Stack)))
+	}
+	level := levels[o.Verdict]
+	if last := s.queue.MaxReceives; last > 0 && o.Delivery.ReceiveCount >= last && !o.Acknowledged() && o.Verdict != VerdictRejected {
+		level = max(level, slog.LevelWarn)
+		attrs = append(attrs, slog.String("warning", "receives used up: SQS moves the message to the dead-letter queue at its next receive"))
+	}
+	s.c.log(level, "message not done", attrs...)
+}
+
+var levels = [...]slog.Level{
+	VerdictRetry:     slog.LevelWarn,
+	VerdictDuplicate: slog.LevelInfo,
+	VerdictDeferred:  slog.LevelInfo,
+	VerdictRejected:  slog.LevelError,
+}
+
+func (s *Session) attrs(o *Outcome) []slog.Attr {
+	return []slog.Attr{
+		slog.String("queue", s.queue.ARN),
+		slog.String("message_id", o.Delivery.ID),
+		slog.Int("receives", o.Delivery.ReceiveCount),
+	}
+}

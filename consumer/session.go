@@ -1,0 +1,198 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrClosed is what Submit returns on a session that was closed.
+var ErrClosed = errors.New("consumer: the session is closed; open a new one")
+
+// SessionOptions configures one session. The zero value has no deadline and no
+// bound on what is unsettled.
+type SessionOptions struct {
+	// Context carries values to the handlers, and when it ends, so do they.
+	// Default context.Background().
+	Context context.Context
+	// Deadline is when the host must have answered. Default: the Context's
+	// deadline, or none.
+	Deadline time.Time
+	// Reserve is how long before the deadline handlers are cancelled, so that
+	// time remains to collect them and to settle. At most a quarter of the time
+	// there is when the session opens. Default 2 s; negative for none.
+	Reserve time.Duration
+	// Capacity is how many deliveries may be unsettled before Submit blocks.
+	// Default 0: no bound.
+	Capacity int
+	// SettlesAtOnce says that the source's Settle never waits for anything.
+	// Settling then needs no goroutine of its own.
+	SettlesAtOnce bool
+}
+
+// Session is one invocation, or one poller's life: a stretch of deliveries from
+// one source. It is safe for concurrent use.
+type Session struct {
+	c     *Consumer
+	src   Source
+	queue Queue
+	quick bool
+	clock clock
+
+	// start ends waits and new starts, and never after handle, which ends
+	// handlers. last is for settling: it outlives both.
+	start, handle, last     context.Context
+	endStarts, endHandlers  context.CancelCauseFunc
+	release                 []context.CancelFunc
+	deferral                sync.WaitGroup // the deferral of what waits when start ends
+	room                    *semaphore.Weighted
+	goroutines              sync.WaitGroup
+	opened                  time.Time
+	mu                      sync.Mutex // guards what follows; never held across a wait
+	inflight                map[string]*work
+	lanes                   map[string]*lane
+	ready                   workList
+	workers, unsettled, seq int
+	idle                    chan struct{} // closed when unsettled drops to 0
+	closed                  bool
+}
+
+// Open begins a session on src. It must be closed.
+func (c *Consumer) Open(src Source, o SessionOptions) *Session {
+	s := &Session{
+		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
+		inflight: make(map[string]*work),
+		opened:   time.Now(),
+	}
+	if s.queue.FIFO {
+		s.lanes = make(map[string]*lane)
+	}
+	if o.Capacity > 0 {
+		s.room = semaphore.NewWeighted(int64(o.Capacity))
+	}
+	s.openContexts(o)
+	s.deferral.Add(1)
+	context.AfterFunc(s.start, func() {
+		defer s.deferral.Done()
+		s.deferWaiting()
+	})
+	return s
+}
+
+func (s *Session) openContexts(o SessionOptions) {
+	base := o.Context
+	if base == nil {
+		base = context.Background()
+	}
+	s.last, s.handle = context.WithoutCancel(base), base
+	deadline := o.Deadline
+	if deadline.IsZero() {
+		deadline, _ = base.Deadline()
+	}
+	if deadline.IsZero() {
+		s.handle, s.endHandlers = context.WithCancelCause(base)
+		s.start, s.endStarts = context.WithCancelCause(s.handle)
+		return
+	}
+	s.clock = newClock(s.opened, deadline, o.Reserve, s.c.cfg.TryTimeout)
+	s.last = s.until(s.last, s.clock.answer, nil)
+	s.handle = s.until(base, s.clock.stop, ErrDeadline)
+	s.handle, s.endHandlers = context.WithCancelCause(s.handle)
+	s.start = s.until(s.handle, s.clock.lastStart, ErrDeadline)
+	s.start, s.endStarts = context.WithCancelCause(s.start)
+}
+
+func (s *Session) until(ctx context.Context, t time.Time, cause error) context.Context {
+	ctx, cancel := context.WithDeadlineCause(ctx, t, cause)
+	s.release = append(s.release, cancel)
+	return ctx
+}
+
+// Submit hands deliveries to the session. It blocks while Capacity deliveries
+// are unsettled, until ctx ends or the session stops starting work.
+//
+// Every delivery is settled, also if Submit returns an error: what could not be
+// taken is deferred. The one exception is [ErrClosed], after Close, when
+// nothing can be settled any more.
+func (s *Session) Submit(ctx context.Context, ds ...*Delivery) error {
+	_, err := s.submit(ctx, ds)
+	return err
+}
+
+func (s *Session) submit(ctx context.Context, ds []*Delivery) ([]work, error) {
+	ws := make([]work, len(ds))
+	for i, d := range ds {
+		ws[i].d, ws[i].newest = d, d
+	}
+	if s.room == nil {
+		return ws, s.enqueue(ws)
+	}
+	for i := range ws {
+		if err := s.acquire(ctx); err != nil {
+			return ws, errors.Join(err, s.turnAway(ws[i:], err))
+		}
+		if err := s.enqueue(ws[i : i+1]); err != nil {
+			s.room.Release(1)
+			return ws, err
+		}
+	}
+	return ws, nil
+}
+
+func (s *Session) acquire(ctx context.Context) error {
+	if s.start.Err() == nil && s.room.TryAcquire(1) {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(s.start, func() { cancel(context.Cause(s.start)) })
+	defer stop()
+	if s.room.Acquire(ctx, 1) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// turnAway defers deliveries that the session had no room for.
+func (s *Session) turnAway(ws []work, cause error) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return ErrClosed
+	}
+	rest := make([]*work, 0, len(ws))
+	for i := range ws {
+		ws[i].phase, ws[i].roomless = settling, true
+		rest = append(rest, &ws[i])
+	}
+	s.unsettled += len(ws)
+	s.mu.Unlock()
+	s.deferAll(rest, cause)
+	return nil
+}
+
+// Process runs ds to their outcomes: it opens a session on ctx, submits, waits
+// and closes. The outcomes are in the order of ds.
+func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Outcome {
+	return c.Open(src, SessionOptions{Context: ctx}).Run(ds)
+}
+
+// Run submits ds, waits until all of them have their outcomes or the session's
+// time is up, and closes the session. The outcomes are in the order of ds.
+func (s *Session) Run(ds []*Delivery) []Outcome {
+	ws, _ := s.submit(context.Background(), ds)
+	select {
+	case <-s.idleNow():
+	case <-s.start.Done():
+	}
+	_ = s.Close(context.Background())
+	outs := make([]Outcome, len(ws))
+	for i := range ws {
+		outs[i] = ws[i].out
+		outs[i].Delivery = ds[i]
+	}
+	return outs
+}

@@ -1,0 +1,200 @@
+package consumer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// parkTimeout bounds one call of DeadLetter.Park.
+const parkTimeout = 5 * time.Second
+
+// settle parks what is to be parked, tells the source the outcome, and lets the
+// lane go on or defers what waits in it. It returns false if the session was
+// not willing to wait for that and has gone on.
+func (s *Session) settle(w *work, o Outcome) bool {
+	o = s.park(w, o)
+	if !o.Acknowledged() {
+		return s.settleFailure(w, o)
+	}
+	for {
+		err := first(s.src.Settle(s.last, []Outcome{o}))
+		if err != nil {
+			s.unconfirmed(w, &o, err)
+		}
+		switch s.publish(w, o) {
+		case published:
+			return true
+		case gone:
+			return false
+		case outdated:
+			// The message came once more meanwhile. A standard queue may accept
+			// a delete by the older receipt and keep the message, so it takes
+			// another by the newer one.
+			o.Delivery = s.newest(w)
+		}
+	}
+}
+
+func (s *Session) newest(w *work) *Delivery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.newest
+}
+
+// settleFailure settles an outcome that keeps the message on its queue. On a
+// FIFO queue what waits behind it in its group is deferred by as long, in the
+// same call.
+func (s *Session) settleFailure(w *work, o Outcome) bool {
+	group := s.endLane(w)
+	if len(group) == 0 {
+		s.src.Settle(s.last, []Outcome{o})
+		return s.publish(w, o) == published
+	}
+	outs := make([]Outcome, 1, 1+len(group))
+	outs[0] = o
+	for _, f := range group {
+		outs = append(outs, Outcome{
+			Delivery: s.newest(f), Verdict: VerdictDeferred, Delay: o.Delay, Err: groupFailed(w),
+		})
+	}
+	s.src.Settle(s.last, outs)
+	for i, f := range group {
+		s.publish(f, outs[i+1])
+	}
+	return s.publish(w, o) == published
+}
+
+func groupFailed(head *work) error { return fmt.Errorf("%w (message %s)", ErrGroupFailed, head.d.ID) }
+
+// endLane ends the lane of a message that stays on its queue and returns what
+// waited behind it.
+func (s *Session) endLane(w *work) []*work {
+	if w.lane == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.followers(w, nil)
+}
+
+// deferAll settles deliveries that were not begun.
+func (s *Session) deferAll(ws []*work, reason error) {
+	if len(ws) == 0 {
+		return
+	}
+	outs := s.deferredOutcomes(ws, reason)
+	s.src.Settle(s.last, outs)
+	for i, w := range ws {
+		s.publish(w, outs[i])
+	}
+}
+
+func first(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return errs[0]
+}
+
+// park copies a rejected message to the dead-letter queue, if there is one.
+func (s *Session) park(w *work, o Outcome) Outcome {
+	dl := s.c.cfg.DeadLetter
+	if dl == nil || o.Verdict != VerdictRejected || w.d.Invalid != nil {
+		return o
+	}
+	ctx, cancel := context.WithTimeout(s.last, parkTimeout)
+	defer cancel()
+	if err := s.callPark(ctx, dl, o); err != nil {
+		o.Err = fmt.Errorf("%w (%w: %w)", o.Err, ErrParkingFailed, err)
+		return o
+	}
+	o.Parked = true
+	return o
+}
+
+func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("DeadLetter panicked: %v", v)
+		}
+	}()
+	return dl.Park(ctx, s.queue, o)
+}
+
+// unconfirmed reports an acknowledgement that SQS did not confirm. In a lane it
+// also defers what waits behind the message, which may still be ahead of it.
+func (s *Session) unconfirmed(w *work, o *Outcome, err error) {
+	s.c.observe(Event{Kind: EventUnconfirmed, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o, Err: err})
+	s.c.log(slog.LevelWarn, "message acknowledged, but not confirmed to be gone from its queue: it may be delivered again",
+		append(s.attrs(o), slog.String("error", err.Error()))...)
+	s.deferAll(s.endLane(w), groupFailed(w))
+}
+
+// published says what became of an attempt to publish an outcome.
+type publishing uint8
+
+const (
+	published publishing = iota
+	gone                 // the session has published without waiting
+	outdated             // acknowledged by a receipt that is not the newest any more
+)
+
+// publish records the outcome for good, for the delivery and for those that
+// joined it, and lets the lane go on.
+func (s *Session) publish(w *work, o Outcome) publishing {
+	s.mu.Lock()
+	switch {
+	case w.phase == settled:
+		s.mu.Unlock()
+		return gone
+	case o.Acknowledged() && o.Delivery != w.newest:
+		s.mu.Unlock()
+		return outdated
+	}
+	late := s.record(w, o)
+	s.mu.Unlock()
+	if s.room != nil && !w.roomless {
+		s.room.Release(int64(1 + len(w.joined)))
+	}
+	s.report(&o)
+	for _, j := range w.joined {
+		s.report(&j.out)
+	}
+	if late {
+		s.deferWaiting()
+	}
+	return published
+}
+
+// record does publish's bookkeeping, with s.mu held. It reports whether it has
+// made something ready that can no longer start.
+func (s *Session) record(w *work, o Outcome) (late bool) {
+	w.phase, w.out = settled, o
+	if w.run.alias != "" {
+		delete(s.inflight, w.run.alias)
+	} else if s.inflight[w.d.ID] == w {
+		delete(s.inflight, w.d.ID)
+	}
+	for _, j := range w.joined {
+		j.phase, j.out = settled, o
+		j.out.Delivery = j.d
+	}
+	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
+		if next := w.lane.waiting.pop(); next != nil {
+			s.ready.push(next)
+			late = s.start.Err() != nil
+			if !s.quick {
+				s.hire() // otherwise this goroutine takes it
+			}
+		} else {
+			delete(s.lanes, w.lane.group)
+		}
+	}
+	if s.unsettled -= 1 + len(w.joined); s.unsettled == 0 && s.idle != nil {
+		close(s.idle)
+		s.idle = nil
+	}
+	return late
+}

@@ -1,0 +1,194 @@
+package consumer
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/ackwise/ackwise/retry"
+)
+
+// attempt is what a delivery's run of the handler leaves behind.
+type attempt struct {
+	alias string       // key among those on their way, for a message without id
+	tries atomic.Int32 // read from outside when the handler is abandoned
+	// cut is the cause with which the handler's context had ended by the time
+	// the last try returned; nil if it had not.
+	cut error
+	// exited is set while a try that ended in runtime.Goexit has not been
+	// accounted for.
+	exited error
+}
+
+// work is the life of a worker goroutine: it takes a slot, then a delivery, and
+// runs it. A first delivery that is not nil is one that already has a slot and
+// whose handler has just called runtime.Goexit.
+func (s *Session) work(w *work) {
+	alive := false
+	defer func() {
+		if !alive {
+			// The handler called runtime.Goexit, which ends this goroutine and
+			// cannot be recovered from. Another one goes on where it stopped.
+			go s.work(w)
+		}
+	}()
+	for ; ; w = nil {
+		if w == nil {
+			held := s.takeSlot()
+			if w = s.take(); w == nil {
+				if held {
+					s.freeSlot()
+				}
+				break
+			}
+		}
+		if !s.process(w) {
+			// Abandoned: the session has gone on without this goroutine.
+			alive = true
+			return
+		}
+	}
+	alive = true
+	s.goroutines.Done()
+}
+
+// takeSlot waits for a slot until nothing may start any more.
+func (s *Session) takeSlot() bool {
+	select {
+	case s.c.slots <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case s.c.slots <- struct{}{}:
+		return true
+	case <-s.start.Done():
+		return false
+	}
+}
+
+func (s *Session) freeSlot() { <-s.c.slots }
+
+// process takes one delivery, with a slot in hand, to its outcome. It returns
+// false if the delivery was abandoned meanwhile.
+func (s *Session) process(w *work) bool {
+	err := s.guard(w)
+	if err == nil {
+		err = s.attempt(w)
+	}
+	o := s.judge(w, err)
+	ours := s.decide(w, &o)
+	if !ours {
+		s.c.addStray(s.strayKey(w), -1)
+	}
+	s.freeSlot()
+	if !ours {
+		return false
+	}
+	if s.quick {
+		return s.settle(w, o)
+	}
+	s.goroutines.Add(1)
+	go func() {
+		if s.settle(w, o) {
+			s.goroutines.Done()
+		}
+	}()
+	return true
+}
+
+// decide records the outcome of a delivery whose handler has returned, and
+// settles it by the newest receipt. It returns false if the delivery was
+// abandoned before.
+func (s *Session) decide(w *work, o *Outcome) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.phase != running {
+		return false
+	}
+	o.Delivery = w.newest
+	w.phase, w.out, w.staffed = settling, *o, true
+	return true
+}
+
+func (s *Session) strayKey(w *work) strayKey { return strayKey{s.queue.ARN, w.d.ID} }
+
+// guard decides, with a slot in hand, whether the handler may be entered. The
+// claim on the message's key in an idempotency store belongs here, after the
+// checks that need no I/O.
+func (s *Session) guard(w *work) error {
+	switch {
+	case w.d.Invalid != nil:
+		return w.d.Invalid
+	case w.d.ID != "" && s.c.isStray(s.strayKey(w)):
+		return ErrStillRunning
+	default:
+		return nil
+	}
+}
+
+// attempt runs the handler under the retry policy: Retry(Timeout(Recover(…))).
+func (s *Session) attempt(w *work) error {
+	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
+	policy := s.c.cfg.Retry
+	if used := int(w.run.tries.Load()); used > 0 {
+		// Goes on after a Goexit, whose error counts as the first result here.
+		backoff := policy.Backoff
+		policy.Tries -= used - 1
+		policy.Backoff = func(n int) time.Duration { return backoff(n + used - 1) }
+	}
+	err := retry.Do(s.start, policy, func(context.Context) error {
+		if err := w.run.exited; err != nil {
+			w.run.exited = nil
+			return err
+		}
+		return s.try(w)
+	})
+	var gaveUp *retry.ExhaustedError
+	if errors.As(err, &gaveUp) && int(w.run.tries.Load()) != gaveUp.Tries {
+		last := gaveUp.Last
+		if last == nil {
+			last = w.run.exited
+		}
+		return &retry.ExhaustedError{Tries: int(w.run.tries.Load()), Last: last, Cause: gaveUp.Cause}
+	}
+	return err
+}
+
+// try calls the handler once. Whatever it does comes back as an error, but for
+// runtime.Goexit, which ends the goroutine: see work.
+func (s *Session) try(w *work) (err error) {
+	ctx, watched := s.handle, s.c.cfg.Observe != nil
+	if limit := s.c.cfg.TryTimeout; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, ErrTryTimeout)
+		defer cancel()
+	}
+	var began time.Time
+	if watched {
+		began = time.Now()
+	}
+	n, returned := w.run.tries.Add(1), false
+	defer func() {
+		if !returned {
+			p := &PanicError{Value: recover(), Stack: debug.Stack()}
+			if err = p; p.Value == nil {
+				w.run.exited = p
+			}
+		}
+		if s.handle.Err() != nil {
+			w.run.cut = context.Cause(s.handle)
+		}
+		if watched {
+			s.c.observe(Event{
+				Kind: EventTry, Queue: s.queue.ARN, Message: w.d.Message,
+				Try: int(n), Duration: time.Since(began), Err: err,
+			})
+		}
+	}()
+	err = s.c.handler.Handle(ctx, w.d.Message)
+	returned = true
+	return err
+}
