@@ -1,6 +1,9 @@
 package consumer
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // defaultReserve is SessionOptions.Reserve unless it says otherwise.
 const defaultReserve = 2 * time.Second
@@ -45,4 +48,29 @@ func (c clock) joinBy(now time.Time) time.Time {
 		return c.join
 	}
 	return t
+}
+
+// at calls fn at t, at once if that has passed, unless it is stopped before.
+func at(t time.Time, fn func()) (stop func() bool) {
+	d := time.Until(t)
+	if d <= 0 {
+		fn()
+		return func() bool { return false }
+	}
+	return time.AfterFunc(d, fn).Stop
+}
+
+// limited is a context that ends, by other means, at a time of its own. It
+// saves a timer for each of the two contexts of a session.
+type limited struct {
+	context.Context
+	at time.Time
+}
+
+// Deadline implements context.Context.
+func (l *limited) Deadline() (time.Time, bool) {
+	if at, ok := l.Context.Deadline(); ok && at.Before(l.at) {
+		return at, true
+	}
+	return l.at, true
 }

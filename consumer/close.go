@@ -30,7 +30,11 @@ func (s *Session) idleNow() <-chan struct{} {
 // abandoned handlers, and their results are ignored. A second Close returns
 // [ErrClosed].
 func (s *Session) Close(ctx context.Context) error {
-	s.endStarts(ErrDraining)
+	if s.unwatch() {
+		s.endStarts(ErrDraining)
+		s.deferWaiting()
+		s.deferral.Done()
+	}
 	s.deferral.Wait()
 	idle := s.idleNow()
 	select {
@@ -48,9 +52,7 @@ func (s *Session) Close(ctx context.Context) error {
 	s.goroutines.Wait()
 	err := s.src.Flush(s.last)
 	s.endHandlers(ErrDraining)
-	for _, cancel := range s.release {
-		cancel()
-	}
+	s.release()
 	return err
 }
 
@@ -114,7 +116,7 @@ func (s *Session) giveUp() {
 	stuck := make([]*work, 0, len(s.inflight))
 	outs := make([]Outcome, 0, len(s.inflight))
 	for _, w := range s.inflight {
-		o := w.out
+		o := w.out[0]
 		if o.Delivery == nil {
 			o = s.putOff(Outcome{Delivery: w.newest}, context.Cause(s.start))
 		}
@@ -136,3 +138,7 @@ func (s *Session) shut() bool {
 	s.closed = true
 	return !was
 }
+
+// Stopped is closed when the session has cancelled its handlers, or closed: a
+// source that is still asked to settle should be brief.
+func (s *Session) Stopped() <-chan struct{} { return s.handle.Done() }

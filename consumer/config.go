@@ -33,7 +33,8 @@ type Config struct {
 	// FIFO queue messages of one group still run one after another.
 	Concurrency int
 	// DeadLetter takes rejected messages. Default nil: they are reported to
-	// SQS, whose redrive policy moves them when their receives are used up.
+	// SQS, whose redrive policy moves them when their receives are used up. One
+	// that has a method Validate() error is asked at construction.
 	DeadLetter DeadLetter
 	// Middleware wraps the handler, the first outermost.
 	Middleware []Middleware
@@ -150,6 +151,11 @@ func validate(h Handler, cfg Config) error {
 	case r.MaxAttempts > 0:
 		return fmt.Errorf("Redelivery.MaxAttempts is %d without an idempotency store, and nothing else counts attempts: "+
 			"remove it and set maxReceiveCount in the queue's redrive policy", r.MaxAttempts)
+	}
+	if v, ok := cfg.DeadLetter.(interface{ Validate() error }); ok {
+		if err := v.Validate(); err != nil {
+			return fmt.Errorf("DeadLetter: %w", err)
+		}
 	}
 	for i, m := range cfg.Middleware {
 		if m == nil {

@@ -22,8 +22,11 @@ type work struct {
 	joined []*work   // the same message again
 	lane   *lane     // nil on a standard queue
 	next   *work     // in the ready list or in the lane
-	out    Outcome
 	phase  phase
+	// out is the outcome from when there is one until it is published. It is an
+	// array so that Settle can be handed a slice of it.
+	out   [1]Outcome
+	final Outcome // the outcome as published
 
 	roomless bool // was turned away: holds no room
 	staffed  bool // a goroutine that the session counts is settling it
@@ -69,6 +72,9 @@ func (s *Session) enqueue(ws []work) error {
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
+	}
+	if s.inflight == nil {
+		s.inflight = make(map[string]*work, len(ws))
 	}
 	s.unsettled += len(ws)
 	for i := range ws {
@@ -119,27 +125,31 @@ func (s *Session) name(w *work) string {
 	return w.run.alias
 }
 
-// hire starts goroutines while there is work for them and the concurrency
-// allows. s.mu is held.
+// hire starts a goroutine if there is work for one and the concurrency allows
+// it. One at a time: the new one hires the next when it has taken something, so
+// that a batch that one goroutine does in no time starts no ten. s.mu is held.
 func (s *Session) hire() {
-	n := s.workers
-	for w := s.ready.head; w != nil && n < cap(s.c.slots); w = w.next {
-		n++
+	if s.ready.head == nil || s.starting > 0 || s.workers >= cap(s.c.slots) {
+		return
 	}
-	for ; s.workers < n; s.workers++ {
-		s.goroutines.Add(1)
-		go s.work(nil)
-	}
+	s.workers++
+	s.starting++
+	s.goroutines.Add(1)
+	go s.work(nil, true)
 }
 
 // take gives the next work that may start, or nil, in which case the calling
-// goroutine no longer counts as a worker.
-func (s *Session) take() *work {
+// goroutine no longer counts as a worker. fresh says that it is its first time.
+func (s *Session) take(fresh bool) *work {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if fresh {
+		s.starting--
+	}
 	if s.start.Err() == nil {
 		if w := s.ready.pop(); w != nil {
 			w.phase = running
+			s.hire()
 			return w
 		}
 	}

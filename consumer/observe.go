@@ -64,7 +64,9 @@ func (c *Consumer) log(level slog.Level, msg string, attrs ...slog.Attr) {
 
 // report tells hook and log about an outcome.
 func (s *Session) report(o *Outcome) {
-	s.c.observe(Event{Kind: EventOutcome, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o})
+	if s.c.cfg.Observe != nil {
+		s.c.observe(Event{Kind: EventOutcome, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o})
+	}
 	if o.Verdict == VerdictDone {
 		return
 	}

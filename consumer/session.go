@@ -44,28 +44,32 @@ type Session struct {
 
 	// start ends waits and new starts, and never after handle, which ends
 	// handlers. last is for settling: it outlives both.
-	start, handle, last     context.Context
-	endStarts, endHandlers  context.CancelCauseFunc
-	release                 []context.CancelFunc
-	deferral                sync.WaitGroup // the deferral of what waits when start ends
-	room                    *semaphore.Weighted
-	goroutines              sync.WaitGroup
-	opened                  time.Time
-	mu                      sync.Mutex // guards what follows; never held across a wait
-	inflight                map[string]*work
-	lanes                   map[string]*lane
-	ready                   workList
-	workers, unsettled, seq int
-	idle                    chan struct{} // closed when unsettled drops to 0
-	closed                  bool
+	start, handle, last    context.Context
+	endStarts, endHandlers context.CancelCauseFunc
+	release                context.CancelFunc
+	unwatch                func() bool    // keeps the end of start from setting off a deferral
+	deferral               sync.WaitGroup // that deferral
+	room                   *semaphore.Weighted
+	goroutines             sync.WaitGroup
+	opened                 time.Time
+
+	mu        sync.Mutex // guards what follows; never held across a wait
+	inflight  map[string]*work
+	lanes     map[string]*lane
+	ready     workList
+	workers   int // goroutines that take from ready
+	starting  int // those of them that have not taken anything yet
+	unsettled int
+	seq       int
+	idle      chan struct{} // closed when unsettled drops to 0
+	closed    bool
 }
 
 // Open begins a session on src. It must be closed.
 func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	s := &Session{
 		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
-		inflight: make(map[string]*work),
-		opened:   time.Now(),
+		opened: time.Now(),
 	}
 	if s.queue.FIFO {
 		s.lanes = make(map[string]*lane)
@@ -75,7 +79,7 @@ func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	}
 	s.openContexts(o)
 	s.deferral.Add(1)
-	context.AfterFunc(s.start, func() {
+	s.unwatch = context.AfterFunc(s.start, func() {
 		defer s.deferral.Done()
 		s.deferWaiting()
 	})
@@ -87,28 +91,25 @@ func (s *Session) openContexts(o SessionOptions) {
 	if base == nil {
 		base = context.Background()
 	}
-	s.last, s.handle = context.WithoutCancel(base), base
+	s.last = context.WithoutCancel(base)
 	deadline := o.Deadline
 	if deadline.IsZero() {
 		deadline, _ = base.Deadline()
 	}
+	s.handle, s.endHandlers = context.WithCancelCause(base)
 	if deadline.IsZero() {
-		s.handle, s.endHandlers = context.WithCancelCause(base)
 		s.start, s.endStarts = context.WithCancelCause(s.handle)
+		s.release = func() {}
 		return
 	}
 	s.clock = newClock(s.opened, deadline, o.Reserve, s.c.cfg.TryTimeout)
-	s.last = s.until(s.last, s.clock.answer, nil)
-	s.handle = s.until(base, s.clock.stop, ErrDeadline)
-	s.handle, s.endHandlers = context.WithCancelCause(s.handle)
-	s.start = s.until(s.handle, s.clock.lastStart, ErrDeadline)
-	s.start, s.endStarts = context.WithCancelCause(s.start)
-}
-
-func (s *Session) until(ctx context.Context, t time.Time, cause error) context.Context {
-	ctx, cancel := context.WithDeadlineCause(ctx, t, cause)
-	s.release = append(s.release, cancel)
-	return ctx
+	s.handle = &limited{s.handle, s.clock.stop}
+	s.start, s.endStarts = context.WithCancelCause(s.handle)
+	s.start = &limited{s.start, s.clock.lastStart}
+	last, stopLast := context.WithDeadline(s.last, s.clock.answer)
+	keepStarts := at(s.clock.lastStart, func() { s.endStarts(ErrDeadline) })
+	keepHandlers := at(s.clock.stop, func() { s.endHandlers(ErrDeadline) })
+	s.last, s.release = last, func() { keepStarts(); keepHandlers(); stopLast() }
 }
 
 // Submit hands deliveries to the session. It blocks while Capacity deliveries
@@ -191,8 +192,8 @@ func (s *Session) Run(ds []*Delivery) []Outcome {
 	_ = s.Close(context.Background())
 	outs := make([]Outcome, len(ws))
 	for i := range ws {
-		outs[i] = ws[i].out
-		outs[i].Delivery = ds[i]
+		outs[i] = ws[i].final
+		outs[i].Delivery = ds[i] // not the newest of those that joined
 	}
 	return outs
 }

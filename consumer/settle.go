@@ -13,17 +13,18 @@ const parkTimeout = 5 * time.Second
 // settle parks what is to be parked, tells the source the outcome, and lets the
 // lane go on or defers what waits in it. It returns false if the session was
 // not willing to wait for that and has gone on.
-func (s *Session) settle(w *work, o Outcome) bool {
-	o = s.park(w, o)
+func (s *Session) settle(w *work) bool {
+	s.park(w)
+	o := &w.out[0]
 	if !o.Acknowledged() {
-		return s.settleFailure(w, o)
+		return s.settleFailure(w, *o)
 	}
 	for {
-		err := first(s.src.Settle(s.last, []Outcome{o}))
+		err := first(s.src.Settle(s.last, w.out[:]))
 		if err != nil {
-			s.unconfirmed(w, &o, err)
+			s.unconfirmed(w, o, err)
 		}
-		switch s.publish(w, o) {
+		switch s.publish(w, *o) {
 		case published:
 			return true
 		case gone:
@@ -32,7 +33,9 @@ func (s *Session) settle(w *work, o Outcome) bool {
 			// The message came once more meanwhile. A standard queue may accept
 			// a delete by the older receipt and keep the message, so it takes
 			// another by the newer one.
-			o.Delivery = s.newest(w)
+			s.mu.Lock()
+			o.Delivery = w.newest
+			s.mu.Unlock()
 		}
 	}
 }
@@ -99,19 +102,21 @@ func first(errs []error) error {
 }
 
 // park copies a rejected message to the dead-letter queue, if there is one.
-func (s *Session) park(w *work, o Outcome) Outcome {
-	dl := s.c.cfg.DeadLetter
+func (s *Session) park(w *work) {
+	dl, o := s.c.cfg.DeadLetter, w.out[0]
 	if dl == nil || o.Verdict != VerdictRejected || w.d.Invalid != nil {
-		return o
+		return
 	}
 	ctx, cancel := context.WithTimeout(s.last, parkTimeout)
 	defer cancel()
-	if err := s.callPark(ctx, dl, o); err != nil {
-		o.Err = fmt.Errorf("%w (%w: %w)", o.Err, ErrParkingFailed, err)
-		return o
+	err := s.callPark(ctx, dl, o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		w.out[0].Err = fmt.Errorf("%w (%w: %w)", o.Err, ErrParkingFailed, err)
+		return
 	}
-	o.Parked = true
-	return o
+	w.out[0].Parked = true
 }
 
 func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err error) {
@@ -160,7 +165,7 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 	}
 	s.report(&o)
 	for _, j := range w.joined {
-		s.report(&j.out)
+		s.report(&j.final)
 	}
 	if late {
 		s.deferWaiting()
@@ -171,15 +176,15 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 // record does publish's bookkeeping, with s.mu held. It reports whether it has
 // made something ready that can no longer start.
 func (s *Session) record(w *work, o Outcome) (late bool) {
-	w.phase, w.out = settled, o
+	w.phase, w.final = settled, o
 	if w.run.alias != "" {
 		delete(s.inflight, w.run.alias)
 	} else if s.inflight[w.d.ID] == w {
 		delete(s.inflight, w.d.ID)
 	}
 	for _, j := range w.joined {
-		j.phase, j.out = settled, o
-		j.out.Delivery = j.d
+		j.phase, j.final = settled, o
+		j.final.Delivery = j.d
 	}
 	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
 		if next := w.lane.waiting.pop(); next != nil {

@@ -25,24 +25,25 @@ type attempt struct {
 // work is the life of a worker goroutine: it takes a slot, then a delivery, and
 // runs it. A first delivery that is not nil is one that already has a slot and
 // whose handler has just called runtime.Goexit.
-func (s *Session) work(w *work) {
+func (s *Session) work(w *work, fresh bool) {
 	alive := false
 	defer func() {
 		if !alive {
 			// The handler called runtime.Goexit, which ends this goroutine and
 			// cannot be recovered from. Another one goes on where it stopped.
-			go s.work(w)
+			go s.work(w, false)
 		}
 	}()
 	for ; ; w = nil {
 		if w == nil {
 			held := s.takeSlot()
-			if w = s.take(); w == nil {
+			if w = s.take(fresh); w == nil {
 				if held {
 					s.freeSlot()
 				}
 				break
 			}
+			fresh = false
 		}
 		if !s.process(w) {
 			// Abandoned: the session has gone on without this goroutine.
@@ -78,8 +79,7 @@ func (s *Session) process(w *work) bool {
 	if err == nil {
 		err = s.attempt(w)
 	}
-	o := s.judge(w, err)
-	ours := s.decide(w, &o)
+	ours := s.decide(w, s.judge(w, err))
 	if !ours {
 		s.c.addStray(s.strayKey(w), -1)
 	}
@@ -88,11 +88,11 @@ func (s *Session) process(w *work) bool {
 		return false
 	}
 	if s.quick {
-		return s.settle(w, o)
+		return s.settle(w)
 	}
 	s.goroutines.Add(1)
 	go func() {
-		if s.settle(w, o) {
+		if s.settle(w) {
 			s.goroutines.Done()
 		}
 	}()
@@ -102,14 +102,14 @@ func (s *Session) process(w *work) bool {
 // decide records the outcome of a delivery whose handler has returned, and
 // settles it by the newest receipt. It returns false if the delivery was
 // abandoned before.
-func (s *Session) decide(w *work, o *Outcome) bool {
+func (s *Session) decide(w *work, o Outcome) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w.phase != running {
 		return false
 	}
 	o.Delivery = w.newest
-	w.phase, w.out, w.staffed = settling, *o, true
+	w.phase, w.out[0], w.staffed = settling, o, true
 	return true
 }
 

@@ -1,0 +1,151 @@
+package sqsqueue
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/ackwise/ackwise/retry"
+)
+
+// MaxBatch is how many entries SQS takes in one batch call.
+const MaxBatch = 10
+
+// callTimeout bounds one call with the SDK's own retries inside: without a
+// deadline a connection that hangs would hang for ever (the SDK sets no read
+// timeout).
+const callTimeout = 5 * time.Second
+
+// again is how a call that SQS refused for the moment is tried again.
+var again = retry.Policy{
+	Tries:   3,
+	Backoff: retry.FullJitter(retry.Exponential(100*time.Millisecond, time.Second)),
+	MaxWait: time.Second,
+}
+
+// Queue makes calls for one queue. It is safe for concurrent use.
+type Queue struct {
+	client *sqs.Client
+	url    string
+	region string
+}
+
+// New returns a Queue at url. Where region is not empty, calls are made to and
+// signed for that region, whatever the client's own is.
+func New(client *sqs.Client, url, region string) *Queue {
+	if client.Options().BaseEndpoint != nil {
+		region = "" // an endpoint of the user's own knows one region
+	}
+	return &Queue{client: client, url: url, region: region}
+}
+
+func (q *Queue) options(o *sqs.Options) {
+	if q.region != "" {
+		o.Region = q.region
+	}
+}
+
+// Visibility is one change of a message's visibility: how long it stays
+// invisible from now.
+type Visibility struct {
+	Receipt string
+	For     time.Duration // whole seconds
+}
+
+// ErrUnanswered: SQS answered a batch without a word about this entry.
+var ErrUnanswered = errors.New("the answer does not mention the entry")
+
+// ChangeVisibility changes up to [MaxBatch] visibilities in one call and, for
+// what SQS refused for the moment, in up to two more. The errors are positional;
+// nil if all went well. It returns when ctx ends at the latest.
+func (q *Queue) ChangeVisibility(ctx context.Context, changes []Visibility) []error {
+	return eachEntry(ctx, len(changes), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
+		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url}
+		for _, i := range todo {
+			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
+				Id:                aws.String(strconv.Itoa(i)),
+				ReceiptHandle:     &changes[i].Receipt,
+				VisibilityTimeout: int32(changes[i].For / time.Second), //nolint:gosec // at most 12 hours
+			})
+		}
+		out, err := q.client.ChangeMessageVisibilityBatch(ctx, in, q.options)
+		if err != nil {
+			return nil, nil, err
+		}
+		var done []string
+		for _, e := range out.Successful {
+			done = append(done, aws.ToString(e.Id))
+		}
+		return out.Failed, done, nil
+	})
+}
+
+// eachEntry makes a batch call for n entries, and again for those that are
+// worth it. Entries are named by their position, which is all that ties an
+// answer to its entry.
+func eachEntry(ctx context.Context, n int, call func(context.Context, []int) ([]types.BatchResultErrorEntry, []string, error)) []error {
+	todo := make([]int, n)
+	for i := range todo {
+		todo[i] = i
+	}
+	errs := make([]error, n)
+	err := retry.Do(ctx, again, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		failed, done, err := call(ctx, todo)
+		if err != nil {
+			for _, i := range todo {
+				errs[i] = err
+			}
+			if !worthRetrying(err) {
+				return nil
+			}
+			return err
+		}
+		todo = sortOut(errs, todo, failed, done)
+		if len(todo) > 0 {
+			return errs[todo[0]]
+		}
+		return nil
+	})
+	if gaveUp := (*retry.ExhaustedError)(nil); errors.As(err, &gaveUp) && gaveUp.Tries == 0 {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	for _, err := range errs {
+		if err != nil {
+			return errs
+		}
+	}
+	return nil
+}
+
+// sortOut writes the results of one call to errs and returns the entries that
+// are worth another.
+func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, done []string) (again []int) {
+	for _, i := range todo {
+		errs[i] = ErrUnanswered
+	}
+	for _, id := range done {
+		if i, err := strconv.Atoi(id); err == nil && i >= 0 && i < len(errs) {
+			errs[i] = nil
+		}
+	}
+	for _, f := range failed {
+		i, err := strconv.Atoi(aws.ToString(f.Id))
+		if err != nil || i < 0 || i >= len(errs) {
+			continue
+		}
+		errs[i] = &EntryError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), SenderFault: f.SenderFault}
+		if worthRetrying(errs[i]) {
+			again = append(again, i)
+		}
+	}
+	return again
+}

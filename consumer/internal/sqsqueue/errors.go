@@ -1,0 +1,161 @@
+package sqsqueue
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go"
+)
+
+// Class is what an error of SQS means for whoever made the call.
+type Class uint8
+
+// The classes. What is not known is ClassOther.
+const (
+	ClassNone        Class = iota // no error
+	ClassOther                    // nothing that is known, or the network
+	ClassRetryable                // SQS failed or throttled; the SDK has retried what it retries
+	ClassOverLimit                // too much is in flight
+	ClassHandleGone               // the receipt handle has expired, or its message is deleted
+	ClassHandleBad                // what was given is no receipt handle
+	ClassBeyondLimit              // the visibility would pass 12 hours since the receive
+	ClassNoQueue                  // there is no such queue
+	ClassDenied                   // a permission is missing, for the queue or its key
+	ClassTooLong                  // the message is larger than the queue takes
+)
+
+// EntryError is the failure of one entry of a batch. It is a smithy.APIError.
+type EntryError struct {
+	Code, Message string
+	// SenderFault says that sending the entry again as it is cannot help.
+	SenderFault bool
+}
+
+// Error names code and message.
+func (e *EntryError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
+
+// ErrorCode implements smithy.APIError.
+func (e *EntryError) ErrorCode() string { return e.Code }
+
+// ErrorMessage implements smithy.APIError.
+func (e *EntryError) ErrorMessage() string { return e.Message }
+
+// ErrorFault implements smithy.APIError.
+func (e *EntryError) ErrorFault() smithy.ErrorFault {
+	if e.SenderFault {
+		return smithy.FaultClient
+	}
+	return smithy.FaultServer
+}
+
+// classes is by normalised code: see Code.
+var classes = map[string]Class{
+	"InternalFailure":              ClassRetryable,
+	"InternalError":                ClassRetryable,
+	"ServiceUnavailable":           ClassRetryable,
+	"RequestThrottled":             ClassRetryable,
+	"Throttling":                   ClassRetryable,
+	"ThrottlingException":          ClassRetryable,
+	"TooManyRequests":              ClassRetryable,
+	"KMS.Throttling":               ClassRetryable,
+	"KmsThrottled":                 ClassRetryable,
+	"OverLimit":                    ClassOverLimit,
+	"ReceiptHandleIsInvalid":       ClassHandleBad,
+	"MessageNotInflight":           ClassHandleGone,
+	"QueueDoesNotExist":            ClassNoQueue,
+	"NonExistentQueue":             ClassNoQueue,
+	"AccessDenied":                 ClassDenied,
+	"KMS.AccessDenied":             ClassDenied,
+	"KmsAccessDenied":              ClassDenied,
+	"InvalidClientTokenId":         ClassDenied,
+	"UnrecognizedClient":           ClassDenied,
+	"BatchRequestTooLong":          ClassTooLong,
+	"InvalidMessageContents":       ClassOther,
+	"TooManyEntriesInBatchRequest": ClassOther,
+}
+
+// Classify says what err means. Modelled types come first: the code of some
+// depends on whether the endpoint speaks of the query protocol's codes.
+func Classify(err error) Class {
+	var (
+		throttled *types.RequestThrottled
+		kms       *types.KmsThrottled
+		over      *types.OverLimit
+		bad       *types.ReceiptHandleIsInvalid
+		notIn     *types.MessageNotInflight
+		noQueue   *types.QueueDoesNotExist
+		denied    *types.KmsAccessDenied
+		api       smithy.APIError
+	)
+	switch {
+	case err == nil:
+		return ClassNone
+	case errors.As(err, &throttled), errors.As(err, &kms):
+		return ClassRetryable
+	case errors.As(err, &over):
+		return ClassOverLimit
+	case errors.As(err, &bad):
+		return ClassHandleBad
+	case errors.As(err, &notIn):
+		return ClassHandleGone
+	case errors.As(err, &noQueue):
+		return ClassNoQueue
+	case errors.As(err, &denied):
+		return ClassDenied
+	case errors.As(err, &api):
+		return classifyAPI(api)
+	default:
+		return ClassOther
+	}
+}
+
+func classifyAPI(err smithy.APIError) Class {
+	code := Code(err.ErrorCode())
+	if c, known := classes[code]; known {
+		return c
+	}
+	if code == "InvalidParameterValue" {
+		// SQS has no structured field for these: only the text tells.
+		switch msg := err.ErrorMessage(); {
+		case strings.Contains(msg, "parameter VisibilityTimeout"):
+			return ClassBeyondLimit
+		case strings.Contains(msg, "parameter ReceiptHandle"):
+			return ClassHandleGone
+		case strings.Contains(msg, "must be shorter than"):
+			return ClassTooLong
+		}
+		return ClassOther
+	}
+	if err.ErrorFault() == smithy.FaultServer {
+		return ClassRetryable
+	}
+	return ClassOther
+}
+
+// Code normalises an error code: the query protocol's prefix and the suffix
+// that its absence adds are taken off.
+func Code(code string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(code, "AWS.SimpleQueueService."), "Exception")
+}
+
+// worthRetrying reports whether a call or entry may succeed if sent again as it
+// is, after a wait. The SDK retries throttling and server failures of a whole
+// call by itself, but neither KMS throttling nor OverLimit, and it does not look
+// at entries.
+func worthRetrying(err error) bool {
+	var entry *EntryError
+	if errors.As(err, &entry) {
+		return !entry.SenderFault
+	}
+	var kms *types.KmsThrottled
+	if errors.As(err, &kms) {
+		return true
+	}
+	var api smithy.APIError
+	if errors.As(err, &api) && Code(api.ErrorCode()) == "KMS.Throttling" {
+		return true
+	}
+	return Classify(err) == ClassOverLimit
+}
