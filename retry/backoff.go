@@ -29,12 +29,9 @@ func Exponential(base, limit time.Duration) Backoff {
 	}
 	return func(n int) time.Duration {
 		doublings := max(n, 1) - 1
-		// Compared by dividing the limit, because multiplying the base is what
-		// overflows.
-		if doublings > 62 || base > limit>>doublings {
-			if base == 0 {
-				return 0
-			}
+		// The limit is halved, because doubling the base is what overflows. After
+		// 63 halvings nothing is left of it, and every base is past it.
+		if base > limit>>doublings {
 			return limit
 		}
 		return base << doublings
