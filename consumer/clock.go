@@ -18,7 +18,8 @@ type clock struct {
 	lastStart time.Time // nothing starts later: too little would be left
 	stop      time.Time // handlers are cancelled
 	join      time.Time // handlers that have not returned are abandoned
-	answer    time.Time // settling ends; the rest is for the host's answer
+	answer    time.Time // the context of settling ends
+	leave     time.Time // settling that has not ended is left alone; the rest is for the host's answer
 }
 
 func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock {
@@ -38,6 +39,7 @@ func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock 
 		stop:      stop,
 		join:      deadline.Add(-reserve / 2),
 		answer:    deadline.Add(-min(100*time.Millisecond, reserve/4)),
+		leave:     deadline.Add(-min(50*time.Millisecond, reserve/8)),
 	}
 }
 

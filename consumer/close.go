@@ -46,8 +46,14 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.handle.Err() != nil {
 		s.collect(idle)
 	}
-	if !s.shut() {
-		return ErrClosed
+	for {
+		if closed, ours := s.shut(); closed && ours {
+			break
+		} else if closed {
+			return ErrClosed
+		}
+		// A Submit was quicker, and is deferring what it brought.
+		<-s.idleNow()
 	}
 	s.goroutines.Wait()
 	err := s.src.Flush(s.last)
@@ -65,7 +71,7 @@ const settleGrace = 10 * time.Second
 func (s *Session) collect(idle <-chan struct{}) {
 	waitUntil(idle, s.clock.joinBy(time.Now()))
 	s.abandon()
-	end := s.clock.answer
+	end := s.clock.leave
 	if end.IsZero() {
 		end = time.Now().Add(settleGrace)
 	}
@@ -116,6 +122,9 @@ func (s *Session) giveUp() {
 	stuck := make([]*work, 0, len(s.inflight))
 	outs := make([]Outcome, 0, len(s.inflight))
 	for _, w := range s.inflight {
+		if w.phase != settling {
+			continue // waits behind one of the others in its lane, and is deferred when that is published
+		}
 		o := w.out[0]
 		if o.Delivery == nil {
 			o = s.putOff(Outcome{Delivery: w.newest}, context.Cause(s.start))
@@ -131,12 +140,15 @@ func (s *Session) giveUp() {
 	}
 }
 
-func (s *Session) shut() bool {
+// shut closes the session if nothing is unsettled, so that nothing is settled
+// after the flush. ours says that it was this call that closed it.
+func (s *Session) shut() (closed, ours bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.closed
-	s.closed = true
-	return !was
+	if !s.closed && s.unsettled == 0 {
+		s.closed, ours = true, true
+	}
+	return s.closed, ours
 }
 
 // Stopped is closed when the session has cancelled its handlers, or closed: a

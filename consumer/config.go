@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -61,8 +62,8 @@ type Redelivery struct {
 	// 0: no limit.
 	MaxAttempts int
 	// MaxAge rejects a message whose next delivery would come later than so
-	// long after it was sent. Default: the queue's retention less 10 minutes,
-	// where the host knows it; else none.
+	// long after it was sent. Default: the queue's retention less 10 minutes (or
+	// less half of it, if that is shorter), where the host knows it; else none.
 	MaxAge time.Duration
 }
 
@@ -94,8 +95,8 @@ func New(h Handler, cfg Config) (*Consumer, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	for i := len(cfg.Middleware) - 1; i >= 0; i-- {
-		if h = cfg.Middleware[i](h); isNil(h) {
+	for i, wrap := range slices.Backward(cfg.Middleware) {
+		if h = wrap(h); isNil(h) {
 			return nil, fmt.Errorf("consumer: Middleware[%d] returned a nil handler; return the one it was given if there is nothing to wrap", i)
 		}
 	}

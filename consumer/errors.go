@@ -24,18 +24,19 @@ var (
 	// has not returned: this process can do no more work.
 	ErrStuck = errors.New("every slot is held by a handler that ignores its context; " +
 		"make the handler return when ctx ends, or restart the process")
-	// ErrAbandoned: the handler did not return although its context had ended.
-	// It was left alone, and whatever it returns later is ignored.
+	// ErrAbandoned says that the handler did not return although its context had
+	// ended. It was left alone, and whatever it returns later is ignored.
 	ErrAbandoned = errors.New("the handler did not return when its context ended")
-	// ErrStillRunning: an earlier delivery of the message was abandoned and its
-	// handler is still running in this process.
+	// ErrStillRunning says that an earlier delivery of the message was abandoned
+	// and its handler is still running in this process.
 	ErrStillRunning = errors.New("an abandoned handler is still running for this message")
-	// ErrGroupFailed: an earlier message of the same group has failed, and
-	// order would be lost if this one went first.
+	// ErrGroupFailed says that an earlier message of the same group has failed,
+	// and that order would be lost if this one went first.
 	ErrGroupFailed = errors.New("an earlier message of the group was not finished")
-	// ErrTooOld: the next delivery would come after [Redelivery.MaxAge].
+	// ErrTooOld says that the next delivery would come after
+	// [Redelivery.MaxAge].
 	ErrTooOld = errors.New("the message would be too old at its next delivery")
-	// ErrParkingFailed: a rejected message could not be copied to the
+	// ErrParkingFailed says that a rejected message could not be copied to the
 	// dead-letter queue, so it stays on its queue.
 	ErrParkingFailed = errors.New("parking failed")
 )

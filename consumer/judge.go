@@ -20,7 +20,7 @@ const (
 	visibilityMargin = time.Minute
 	unknownMargin    = time.Hour
 	// retentionMargin is how long before SQS drops a message its last delivery
-	// should come.
+	// should come, where that is less than half of the queue's retention.
 	retentionMargin = 10 * time.Minute
 	// leaveVisibility as a delay leaves a message's visibility as it is.
 	leaveVisibility = time.Duration(-1)
@@ -94,7 +94,10 @@ func (s *Session) wholeSeconds(dl *Delivery, d time.Duration) time.Duration {
 		received, margin = dl.FirstReceivedAt, visibilityMargin
 	}
 	limit := maxVisibility - margin - max(time.Since(received), 0)
-	d = max(min(d, limit), 0)
+	if d > 0 {
+		// Not at once, even where SQS may refuse the change: nobody asked for it.
+		d = max(min(d, limit), time.Second)
+	}
 	return (d + time.Second - 1).Truncate(time.Second)
 }
 
@@ -103,7 +106,7 @@ func (s *Session) wholeSeconds(dl *Delivery, d time.Duration) time.Duration {
 func (s *Session) tooOld(d *Delivery, delay time.Duration) bool {
 	limit := s.c.cfg.Redelivery.MaxAge
 	if limit == 0 && s.queue.Retention > 0 {
-		limit = s.queue.Retention - retentionMargin
+		limit = s.queue.Retention - min(retentionMargin, s.queue.Retention/2)
 	}
 	if limit == 0 || d.SentAt.IsZero() {
 		return false

@@ -30,6 +30,7 @@ type work struct {
 
 	roomless bool // was turned away: holds no room
 	staffed  bool // a goroutine that the session counts is settling it
+	apart    bool // and that one does nothing else
 	run      attempt
 }
 

@@ -83,8 +83,7 @@ func (s *Session) report(o *Outcome) {
 	if o.Err != nil {
 		attrs = append(attrs, slog.String("error", o.Err.Error()))
 	}
-	var p *PanicError
-	if errors.As(o.Err, &p) && p.Stack != nil {
+	if p, ok := errors.AsType[*PanicError](o.Err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
 	level := levels[o.Verdict]

@@ -59,6 +59,7 @@ type Session struct {
 	ready     workList
 	workers   int // goroutines that take from ready
 	starting  int // those of them that have not taken anything yet
+	apart     int // goroutines that do nothing but settle
 	unsettled int
 	seq       int
 	idle      chan struct{} // closed when unsettled drops to 0
@@ -95,6 +96,9 @@ func (s *Session) openContexts(o SessionOptions) {
 	deadline := o.Deadline
 	if deadline.IsZero() {
 		deadline, _ = base.Deadline()
+	}
+	if !deadline.IsZero() && errors.Is(base.Err(), context.DeadlineExceeded) {
+		base = s.last // the deadline is ours too, and ends it with ErrDeadline
 	}
 	s.handle, s.endHandlers = context.WithCancelCause(base)
 	if deadline.IsZero() {
@@ -144,7 +148,10 @@ func (s *Session) submit(ctx context.Context, ds []*Delivery) ([]work, error) {
 }
 
 func (s *Session) acquire(ctx context.Context) error {
-	if s.start.Err() == nil && s.room.TryAcquire(1) {
+	switch {
+	case s.start.Err() != nil:
+		return context.Cause(s.start)
+	case s.room.TryAcquire(1):
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -14,14 +14,16 @@ const parkTimeout = 5 * time.Second
 // lane go on or defers what waits in it. It returns false if the session was
 // not willing to wait for that and has gone on.
 func (s *Session) settle(w *work) bool {
-	s.park(w)
+	if !s.park(w) {
+		return false
+	}
 	o := &w.out[0]
 	if !o.Acknowledged() {
 		return s.settleFailure(w, *o)
 	}
 	for {
 		err := first(s.src.Settle(s.last, w.out[:]))
-		if err != nil {
+		if err != nil && s.unsettledYet(w) {
 			s.unconfirmed(w, o, err)
 		}
 		switch s.publish(w, *o) {
@@ -38,6 +40,12 @@ func (s *Session) settle(w *work) bool {
 			s.mu.Unlock()
 		}
 	}
+}
+
+func (s *Session) unsettledYet(w *work) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.phase != settled
 }
 
 func (s *Session) newest(w *work) *Delivery {
@@ -101,11 +109,19 @@ func first(errs []error) error {
 	return errs[0]
 }
 
-// park copies a rejected message to the dead-letter queue, if there is one.
-func (s *Session) park(w *work) {
+// parks reports whether there is a copy to be made of a message. One that could
+// not be decoded, this time or at its newest delivery, cannot be copied.
+func (s *Session) parks(w *work, o *Outcome) bool {
+	return s.c.cfg.DeadLetter != nil && o.Verdict == VerdictRejected && w.d.Invalid == nil && o.Delivery.Invalid == nil
+}
+
+// park copies a rejected message to the dead-letter queue, if there is one. It
+// returns false if the session was not willing to wait for that and has gone
+// on; the copy may have been made all the same.
+func (s *Session) park(w *work) bool {
 	dl, o := s.c.cfg.DeadLetter, w.out[0]
-	if dl == nil || o.Verdict != VerdictRejected || w.d.Invalid != nil {
-		return
+	if !s.parks(w, &o) {
+		return true
 	}
 	ctx, cancel := context.WithTimeout(s.last, parkTimeout)
 	defer cancel()
@@ -114,9 +130,10 @@ func (s *Session) park(w *work) {
 	defer s.mu.Unlock()
 	if err != nil {
 		w.out[0].Err = fmt.Errorf("%w (%w: %w)", o.Err, ErrParkingFailed, err)
-		return
+	} else {
+		w.out[0].Parked = true
 	}
-	w.out[0].Parked = true
+	return w.phase != settled
 }
 
 func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err error) {
@@ -177,6 +194,9 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 // made something ready that can no longer start.
 func (s *Session) record(w *work, o Outcome) (late bool) {
 	w.phase, w.final = settled, o
+	if w.apart {
+		s.apart--
+	}
 	if w.run.alias != "" {
 		delete(s.inflight, w.run.alias)
 	} else if s.inflight[w.d.ID] == w {
@@ -190,7 +210,7 @@ func (s *Session) record(w *work, o Outcome) (late bool) {
 		if next := w.lane.waiting.pop(); next != nil {
 			s.ready.push(next)
 			late = s.start.Err() != nil
-			if !s.quick {
+			if w.apart {
 				s.hire() // otherwise this goroutine takes it
 			}
 		} else {

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ func (s *Session) work(w *work, fresh bool) {
 			go s.work(w, false)
 		}
 	}()
+	growStack()
 	for ; ; w = nil {
 		if w == nil {
 			held := s.takeSlot()
@@ -53,6 +55,16 @@ func (s *Session) work(w *work, fresh bool) {
 	}
 	alive = true
 	s.goroutines.Done()
+}
+
+// growStack makes room for a handler's frames while the stack is shallow and
+// cheap to move. A new goroutine begins with a small stack, which decoding a
+// body alone makes grow several times, each time moving all that is on it.
+//
+//go:noinline
+func growStack() byte {
+	var room [8 << 10]byte
+	return room[len(os.Args)%len(room)]
 }
 
 // takeSlot waits for a slot until nothing may start any more.
@@ -87,10 +99,9 @@ func (s *Session) process(w *work) bool {
 	if !ours {
 		return false
 	}
-	if s.quick {
+	if !w.apart {
 		return s.settle(w)
 	}
-	s.goroutines.Add(1)
 	go func() {
 		if s.settle(w) {
 			s.goroutines.Done()
@@ -99,9 +110,13 @@ func (s *Session) process(w *work) bool {
 	return true
 }
 
-// decide records the outcome of a delivery whose handler has returned, and
-// settles it by the newest receipt. It returns false if the delivery was
-// abandoned before.
+// decide records the outcome of a delivery whose handler has returned, to be
+// settled by the newest receipt. If settling may wait for something, a goroutine
+// of its own does that, since this one has other deliveries to run. Where only
+// parking waits, and no capacity bounds the deliveries, there are not more of
+// those goroutines than slots: a batch of which everything is parked must not
+// become as many calls at once. It returns false if the delivery was abandoned
+// before.
 func (s *Session) decide(w *work, o Outcome) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,6 +125,10 @@ func (s *Session) decide(w *work, o Outcome) bool {
 	}
 	o.Delivery = w.newest
 	w.phase, w.out[0], w.staffed = settling, o, true
+	if w.apart = !s.quick || s.parks(w, &o) && s.apart < cap(s.c.slots); w.apart {
+		s.apart++
+		s.goroutines.Add(1)
+	}
 	return true
 }
 
@@ -146,8 +165,7 @@ func (s *Session) attempt(w *work) error {
 		}
 		return s.try(w)
 	})
-	var gaveUp *retry.ExhaustedError
-	if errors.As(err, &gaveUp) && int(w.run.tries.Load()) != gaveUp.Tries {
+	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && int(w.run.tries.Load()) != gaveUp.Tries {
 		last := gaveUp.Last
 		if last == nil {
 			last = w.run.exited

@@ -57,7 +57,7 @@ type Visibility struct {
 	For     time.Duration // whole seconds
 }
 
-// ErrUnanswered: SQS answered a batch without a word about this entry.
+// ErrUnanswered says that SQS answered a batch without a word about this entry.
 var ErrUnanswered = errors.New("the answer does not mention the entry")
 
 // ChangeVisibility changes up to [MaxBatch] visibilities in one call and, for
@@ -113,7 +113,7 @@ func eachEntry(ctx context.Context, n int, call func(context.Context, []int) ([]
 		}
 		return nil
 	})
-	if gaveUp := (*retry.ExhaustedError)(nil); errors.As(err, &gaveUp) && gaveUp.Tries == 0 {
+	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && gaveUp.Tries == 0 {
 		for i := range errs {
 			errs[i] = err
 		}

@@ -79,36 +79,31 @@ var classes = map[string]Class{
 // Classify says what err means. Modelled types come first: the code of some
 // depends on whether the endpoint speaks of the query protocol's codes.
 func Classify(err error) Class {
-	var (
-		throttled *types.RequestThrottled
-		kms       *types.KmsThrottled
-		over      *types.OverLimit
-		bad       *types.ReceiptHandleIsInvalid
-		notIn     *types.MessageNotInflight
-		noQueue   *types.QueueDoesNotExist
-		denied    *types.KmsAccessDenied
-		api       smithy.APIError
-	)
 	switch {
 	case err == nil:
 		return ClassNone
-	case errors.As(err, &throttled), errors.As(err, &kms):
+	case is[*types.RequestThrottled](err), is[*types.KmsThrottled](err):
 		return ClassRetryable
-	case errors.As(err, &over):
+	case is[*types.OverLimit](err):
 		return ClassOverLimit
-	case errors.As(err, &bad):
+	case is[*types.ReceiptHandleIsInvalid](err):
 		return ClassHandleBad
-	case errors.As(err, &notIn):
+	case is[*types.MessageNotInflight](err):
 		return ClassHandleGone
-	case errors.As(err, &noQueue):
+	case is[*types.QueueDoesNotExist](err):
 		return ClassNoQueue
-	case errors.As(err, &denied):
+	case is[*types.KmsAccessDenied](err):
 		return ClassDenied
-	case errors.As(err, &api):
-		return classifyAPI(api)
-	default:
-		return ClassOther
 	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
+		return classifyAPI(api)
+	}
+	return ClassOther
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 func classifyAPI(err smithy.APIError) Class {
@@ -145,17 +140,11 @@ func Code(code string) string {
 // call by itself, but neither KMS throttling nor OverLimit, and it does not look
 // at entries.
 func worthRetrying(err error) bool {
-	var entry *EntryError
-	if errors.As(err, &entry) {
+	if entry, ok := errors.AsType[*EntryError](err); ok {
 		return !entry.SenderFault
 	}
-	var kms *types.KmsThrottled
-	if errors.As(err, &kms) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && Code(api.ErrorCode()) == "KMS.Throttling" {
 		return true
 	}
-	var api smithy.APIError
-	if errors.As(err, &api) && Code(api.ErrorCode()) == "KMS.Throttling" {
-		return true
-	}
-	return Classify(err) == ClassOverLimit
+	return is[*types.KmsThrottled](err) || Classify(err) == ClassOverLimit
 }
