@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed" // for the sample
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+)
+
+//go:embed sample.jsonl
+var sample []byte
+
+// maxLine is more than a message of 1 MiB takes with every byte escaped.
+const maxLine = 8 << 20
+
+// input is a file of messages as it was read.
+type input struct {
+	name  string
+	lines []line
+	notes []string // what may not be meant as it stands
+}
+
+// read reads the messages that the options name. An error names file and line.
+func read(o options, stdin io.Reader) (*input, error) {
+	switch o.file {
+	case "":
+		return parse("sample.jsonl", bytes.NewReader(sample))
+	case "-":
+		return parse("standard input", stdin)
+	}
+	f, err := os.Open(o.file)
+	if err != nil {
+		return nil, fmt.Errorf("%w; -f takes a file of JSON lines, or - for standard input", err)
+	}
+	defer func() { _ = f.Close() }()
+	return parse(o.file, f)
+}
+
+// parse reads one message from each line that is not blank.
+func parse(name string, r io.Reader) (*input, error) {
+	in := &input{name: name}
+	scanner := bufio.NewScanner(r)
+	scanner.Buffer(nil, maxLine)
+	for n := 1; scanner.Scan(); n++ {
+		text := scanner.Bytes()
+		if n == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		l, note, err := parseLine(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		l.number = n
+		if note != "" {
+			in.notes = append(in.notes, fmt.Sprintf("%s:%d: %s", name, n, note))
+		}
+		in.lines = append(in.lines, l)
+	}
+	if err := scanner.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("the line has more than %d bytes, and SQS takes messages of 1 MiB", maxLine)
+		}
+		return nil, fmt.Errorf("%s:%d: %w", name, in.next(), err)
+	}
+	if len(in.lines) == 0 {
+		return nil, fmt.Errorf("%s:1: there is no message; each line is to be one, as JSON", name)
+	}
+	return in, nil
+}
+
+// next is the line after the last one that was read, blank lines left out.
+func (in *input) next() int {
+	if len(in.lines) == 0 {
+		return 1
+	}
+	return in.lines[len(in.lines)-1].number + 1
+}
+
+func parseLine(text []byte) (l line, note string, err error) {
+	if !utf8.Valid(text) {
+		return l, "", errors.New("the line is not valid UTF-8, which SQS asks for")
+	}
+	if !json.Valid(text) {
+		return l, "", syntaxError(text)
+	}
+	var e envelope
+	isEnvelope, odd := e.claims(text)
+	if !isEnvelope {
+		if odd != "" {
+			note = fmt.Sprintf("it has a member %q beside \"body\", so the whole line is taken for the body", odd)
+		}
+		l.message.Body, err = bodyOf(text)
+	} else {
+		l, err = e.line(text)
+	}
+	if err != nil {
+		return l, "", err
+	}
+	var o order
+	if json.Unmarshal([]byte(l.message.Body), &o) == nil {
+		l.order = o.id
+		if _, err := parseSimulation(o.simulate); err != nil {
+			note = err.Error() + "; the handler takes it for a good order"
+		}
+	}
+	return l, note, nil
+}
+
+// syntaxError says where a line stops being JSON.
+func syntaxError(text []byte) error {
+	var v any
+	err := json.Unmarshal(text, &v)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("the line is not JSON: %w (at byte %d); a body that is plain text goes in quotes", err, syntax.Offset)
+	}
+	return fmt.Errorf("the line is not JSON: %w", err)
+}
+
+// bodyOf is a text as it is, and the JSON of any other value.
+func bodyOf(value []byte) (string, error) {
+	body := string(value)
+	if value[0] == '"' {
+		if err := json.Unmarshal(value, &body); err != nil {
+			return "", err
+		}
+	}
+	if body == "" {
+		return "", errors.New("the body is empty, and SQS takes no such message")
+	}
+	return body, nil
+}

@@ -1,0 +1,30 @@
+// Command local runs a handler on real messages, on this machine: an embedded
+// SQS with a queue and a dead-letter queue, Lambda's event source mapping, and
+// the adapter that a Lambda function would run. It needs no AWS and no Docker.
+//
+//	go run ./examples/local                 # a sample of 60 orders
+//	go run ./examples/local -f orders.jsonl # your own, one JSON value per line
+//	… | go run ./examples/local -f - -v     # from a pipe, showing each outcome
+//
+// See -help for the format of the lines and for what a message can simulate.
+//
+// It ends with an account of every message and exits with 0 only if none was
+// lost: each is done or in the dead-letter queue. 1 means that something was
+// lost or that time ran out, 2 that flags or input are wrong, 130 that it was
+// interrupted.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal ends the run, which takes a moment; the second one ends
+	// the process.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+)
+
+// options are the flags.
+type options struct {
+	file    string // "" is the sample, "-" standard input
+	speed   int
+	dlq     string
+	timeout time.Duration
+	verbose bool
+}
+
+// Values of the flag -dlq.
+const (
+	dlqPark = "park"
+	dlqSQS  = "sqs"
+)
+
+// maxSpeed leaves 300 ms to a function with a timeout of 30 s.
+const maxSpeed = 100
+
+const usage = `Usage: local [flags]
+
+Runs a handler on messages, with an embedded SQS, and accounts for each of them.
+
+Flags:
+`
+
+const format = `
+Each line of the input is one message: a JSON value, which is the body, or an
+object with the body and what goes with it, and nothing else:
+  {"body": …, "attributes": {"name": "text" or number}, "group": "text",
+   "delay": "15s", "twice": true}
+A text is sent as it is, any other value as its JSON. A delay is as long as at
+-speed 1. "twice" makes SQS deliver the message a second time while the first
+delivery is being worked on.
+
+The handler takes any JSON. A member "simulate" of the body has it misbehave:
+  flaky:N     the first N tries fail
+  slow:D      takes D (such as 15s; 500ms is what all take)
+  stall       outlasts the function's timeout at the first delivery
+  after:D     fails once and asks to be tried again in D
+  poison      every try fails
+  invalid     fails for good at the first try
+  panic       every try panics
+Times are as at -speed 1. A body that is no JSON, or null, is malformed to the
+handler and fails for good.
+`
+
+// errHelp asks for exit code 0.
+var errHelp = flag.ErrHelp
+
+// parseArgs reads the flags. What is wrong with them is an error that says what
+// to write instead.
+func parseArgs(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("local", flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&o.file, "f", "", "`file` of messages, one per line; - is standard input (default: a sample of 60 orders)")
+	f.IntVar(&o.speed, "speed", 20, "divide delays, timeouts and simulated work by so much, 1 to 100")
+	f.StringVar(&o.dlq, "dlq", dlqPark, "how messages that cannot succeed reach the dead-letter queue: "+
+		"park (by the library, at once) or sqs (by SQS, when their receives are used up; takes over two minutes)")
+	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give up after so long")
+	f.BoolVar(&o.verbose, "v", false, "show each outcome")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			f.SetOutput(stderr)
+			printf(stderr, "%s", usage)
+			f.PrintDefaults()
+			printf(stderr, "%s", format)
+		}
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q; name a file of messages with -f", f.Arg(0))
+	case o.speed < 1 || o.speed > maxSpeed:
+		return o, fmt.Errorf("-speed is %d; use 1 (real time) to %d", o.speed, maxSpeed)
+	case o.dlq != dlqPark && o.dlq != dlqSQS:
+		return o, fmt.Errorf("-dlq is %q; use %s or %s", o.dlq, dlqPark, dlqSQS)
+	case o.timeout <= 0:
+		return o, fmt.Errorf("-timeout is %v; use a time such as 5m", o.timeout)
+	}
+	return o, nil
+}
+
+// scale is how long d takes at this speed.
+func (o options) scale(d time.Duration) time.Duration { return d / time.Duration(o.speed) }
+
+// seconds is scale for what SQS takes in whole seconds.
+func (o options) seconds(d time.Duration) time.Duration {
+	return (o.scale(d) + time.Second - 1).Truncate(time.Second)
+}

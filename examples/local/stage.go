@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/consumer/dlq"
+	"github.com/ackwise/ackwise/consumer/lambdasqs"
+	"github.com/ackwise/ackwise/consumer/sqstest"
+	"github.com/ackwise/ackwise/retry"
+)
+
+// What a real set-up would have: the defaults of Lambda's documentation and of
+// this library. -speed divides the times.
+const (
+	functionTimeout = 30 * time.Second
+	visibility      = 6 * functionTimeout // as AWS recommends
+	firstBackoff    = 10 * time.Second
+	longestBackoff  = 15 * time.Minute
+	maxReceives     = 5
+)
+
+// stage is everything that takes part: SQS, the function, and what invokes it.
+type stage struct {
+	server      *sqstest.Server
+	queue, dead *sqstest.Queue
+	shop        *shop
+	ledger      *ledger
+	source      *sqstest.EventSource
+}
+
+// newStage sets the stage. Warnings go to stderr, outcomes to the ledger.
+func newStage(o options, stdout, stderr io.Writer) (*stage, error) {
+	s := &stage{
+		server: sqstest.NewServer(sqstest.Config{LogLimit: -1}),
+		ledger: newLedger(stdout, o.verbose),
+	}
+	s.shop = newShop(o, func(id string) { s.queue.Redeliver(id) })
+	if err := s.build(o, stderr); err != nil {
+		s.server.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stage) build(o options, stderr io.Writer) (err error) {
+	if s.dead, err = s.server.CreateQueue("orders-dlq", sqstest.QueueConfig{Retention: 14 * 24 * time.Hour}); err != nil {
+		return err
+	}
+	s.queue, err = s.server.CreateQueue("orders", sqstest.QueueConfig{
+		Visibility: o.seconds(visibility), DeadLetter: s.dead, MaxReceives: maxReceives,
+	})
+	if err != nil {
+		return err
+	}
+	adapter, err := s.adapter(o, stderr)
+	if err != nil {
+		return err
+	}
+	s.source, err = sqstest.NewEventSource(sqstest.EventSourceConfig{
+		Client: s.server.Client(), QueueURL: s.queue.URL(), Handler: adapter, Timeout: o.scale(functionTimeout),
+	})
+	return err
+}
+
+// adapter makes what a Lambda function would give to lambda.Start. Without
+// -speed its Config would be the DeadLetter and no more.
+func (s *stage) adapter(o options, stderr io.Writer) (*lambdasqs.Adapter, error) {
+	client := s.server.Client()
+	cfg := consumer.Config{
+		Retry: retry.Policy{
+			Backoff: retry.FullJitter(retry.Exponential(o.scale(100*time.Millisecond), o.scale(2*time.Second))),
+			MaxWait: o.scale(retry.DefaultMaxWait),
+		},
+		Redelivery: consumer.Redelivery{
+			Backoff: retry.HalfJitter(retry.Exponential(o.scale(firstBackoff), o.scale(longestBackoff))),
+		},
+		Middleware: []consumer.Middleware{s.shop.record},
+		Logger:     slog.New(warnings{slog.NewTextHandler(stderr, nil)}),
+		Observe:    s.ledger.observe,
+	}
+	if o.dlq == dlqPark {
+		cfg.DeadLetter = dlq.New(client, s.dead.URL())
+	}
+	c, err := consumer.New(consumer.JSON(s.shop.handle), cfg)
+	if err != nil {
+		return nil, err
+	}
+	return lambdasqs.New(c, lambdasqs.Config{SQS: client})
+}
+
+// send puts the messages into the queue. An error names file and line: it is
+// what SQS has against the message.
+func (s *stage) send(o options, in *input) error {
+	for _, l := range in.lines {
+		m := l.message
+		m.Delay = o.seconds(m.Delay)
+		id, err := s.queue.SendMessage(m)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", in.name, l.number, err)
+		}
+		s.ledger.add(id, l)
+		if l.twice {
+			s.shop.twice[id] = true
+		}
+	}
+	return nil
+}
+
+// warnings leaves out of the library's log what the ledger shows: the outcomes.
+type warnings struct{ slog.Handler }
+
+// Handle implements slog.Handler.
+func (h warnings) Handle(ctx context.Context, r slog.Record) error {
+	outcome := false
+	r.Attrs(func(a slog.Attr) bool {
+		outcome = a.Key == "verdict"
+		return !outcome
+	})
+	if outcome {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
