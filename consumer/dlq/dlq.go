@@ -119,15 +119,18 @@ func deduplicationID(m *consumer.Message, original string) string {
 	return original + "-" + strconv.FormatInt(life, 10)
 }
 
-// attach adds the provenance to a message that has room for it.
+// attach adds the provenance to a message that has room for it, in place of an
+// earlier one; without room that one stays, since it names the original.
 func attach(in *sqs.SendMessageInput, p Provenance) bool {
-	delete(in.MessageAttributes, AttributeName)
 	value := p.encode()
-	size := len(*in.MessageBody) + len(AttributeName) + len("String") + len(value)
+	size, others := len(*in.MessageBody)+len(AttributeName)+len("String")+len(value), 0
 	for name, a := range in.MessageAttributes {
-		size += len(name) + len(*a.DataType) + len(aws.ToString(a.StringValue)) + len(a.BinaryValue)
+		if name != AttributeName {
+			others++
+			size += len(name) + len(*a.DataType) + len(aws.ToString(a.StringValue)) + len(a.BinaryValue)
+		}
 	}
-	if len(in.MessageAttributes) >= maxAttributes || size > maxSize {
+	if others >= maxAttributes || size > maxSize {
 		return false
 	}
 	in.MessageAttributes[AttributeName] = types.MessageAttributeValue{

@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -33,14 +34,20 @@ type Provenance struct {
 }
 
 // Parse finds the provenance of a message that was received from a dead-letter
-// queue; ok is false if it has none.
+// queue; ok is false if it has none. Any sender can attach such an attribute:
+// what it says is no proof.
 func Parse(m *consumer.Message) (p Provenance, ok bool) {
 	a, ok := m.Attributes[AttributeName]
-	if !ok || json.Unmarshal([]byte(a.StringValue), &p) != nil || p.MessageID == "" {
+	if !ok || json.Unmarshal([]byte(a.StringValue), &p) != nil || !messageID.MatchString(p.MessageID) {
 		return Provenance{}, false
 	}
 	return p, true
 }
+
+// messageID is what SQS gives as one (UUIDs, of up to 100 characters by its API
+// reference). Anything else in its place would not fit into a deduplication id,
+// and SQS would refuse the copy.
+var messageID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
 
 func provenance(from consumer.Queue, o consumer.Outcome) Provenance {
 	n, _ := o.Delivery.Attempt()

@@ -123,9 +123,8 @@ func (a *Adapter) answer(outs []consumer.Outcome) ([]string, error) {
 			all = false
 			continue
 		}
-		if cause == nil {
-			cause = o.Err
-			seen = make(map[string]struct{})
+		if seen == nil {
+			seen, cause = make(map[string]struct{}), o.Err
 		}
 		if _, twice := seen[o.Delivery.ID]; !twice {
 			seen[o.Delivery.ID] = struct{}{}

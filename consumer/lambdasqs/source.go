@@ -2,6 +2,7 @@ package lambdasqs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -38,6 +39,9 @@ type source struct {
 	senders  int
 	flushing bool
 	lateLeft int // how many calls may still begin after stop
+
+	known chan struct{}   // nil until somebody asks for the queue, closed when found is set
+	found *sqsqueue.Queue // nil if it cannot be called
 }
 
 func (a *Adapter) source(arn string) *source {
@@ -88,7 +92,7 @@ func (s *source) send(ctx context.Context) {
 }
 
 func (s *source) sendAll(ctx context.Context) {
-	queue := s.a.queue(ctx, s.arn)
+	queue := s.findQueue(ctx)
 	for changes := s.take(); changes != nil; changes = s.take() {
 		if queue != nil {
 			s.warn("failed messages keep the visibility they have", queue.ChangeVisibility(ctx, changes))
@@ -125,7 +129,7 @@ func (s *source) late() bool {
 
 // Extend implements consumer.Source: tens per call, four calls at once.
 func (s *source) Extend(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
-	queue := s.a.queue(ctx, s.arn)
+	queue := s.findQueue(ctx)
 	if queue == nil {
 		return nil
 	}
@@ -180,8 +184,27 @@ func (s *source) warn(what string, errs []error) {
 	s.a.warn(s.arn, what, slog.Int("messages", failed), slog.String("error", first.Error()))
 }
 
+// findQueue is [Adapter.queue], asked once in an invocation: senders that need
+// the answer at the same time wait for that of the first.
+func (s *source) findQueue(ctx context.Context) *sqsqueue.Queue {
+	s.mu.Lock()
+	known, first := s.known, s.known == nil
+	if first {
+		known = make(chan struct{})
+		s.known = known
+	}
+	s.mu.Unlock()
+	if first {
+		s.found = s.a.queue(ctx, s.arn)
+		close(known)
+	}
+	<-known
+	return s.found
+}
+
 // queue finds out how to call SQS about a queue, once per queue and process. It
-// is nil where that cannot be done, and one warning says so.
+// is nil where that cannot be done, and a warning says so: one, or one for each
+// invocation if the reason is one that may pass.
 func (a *Adapter) queue(ctx context.Context, arn string) *sqsqueue.Queue {
 	if q, ok := a.queues.Load(arn); ok {
 		return q.(*sqsqueue.Queue) //nolint:forcetypeassert // nothing else is stored
@@ -192,7 +215,8 @@ func (a *Adapter) queue(ctx context.Context, arn string) *sqsqueue.Queue {
 		return q
 	}
 	again := false
-	if ctx.Err() == nil && sqsqueue.Classify(err) != sqsqueue.ClassRetryable {
+	switch class := sqsqueue.Classify(err); {
+	case class == sqsqueue.ClassDenied, class == sqsqueue.ClassNoQueue, errors.Is(err, errUnknownURL):
 		_, again = a.queues.LoadOrStore(arn, q) // it will not be better next time
 	}
 	if !again {
@@ -201,13 +225,15 @@ func (a *Adapter) queue(ctx context.Context, arn string) *sqsqueue.Queue {
 	return nil
 }
 
+var errUnknownURL = errors.New("its URL is not known")
+
 func (a *Adapter) find(ctx context.Context, arn string) (*sqsqueue.Queue, error) {
 	id, err := sqsqueue.ParseARN(arn)
 	if url := a.cfg.QueueURL[arn]; url != "" {
 		return sqsqueue.New(a.cfg.SQS, url, id.Region), nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("its URL is not known: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUnknownURL, err)
 	}
 	url, err := id.URL(ctx, a.cfg.SQS)
 	if err != nil {

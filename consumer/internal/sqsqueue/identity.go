@@ -71,7 +71,8 @@ func (id Identity) URL(ctx context.Context, client *sqs.Client) (string, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	out, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &id.Name, QueueOwnerAWSAccountId: &id.Account})
+	out, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &id.Name, QueueOwnerAWSAccountId: &id.Account},
+		func(o *sqs.Options) { o.Region = id.Region })
 	if err != nil {
 		return "", fmt.Errorf("the URL of queue %s in partition %s: %w", id.Name, id.Partition, err)
 	}
