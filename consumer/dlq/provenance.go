@@ -11,7 +11,7 @@ import (
 
 // AttributeName is the attribute of a parked copy that holds its [Provenance],
 // as JSON of at most 512 bytes.
-const AttributeName = "Ackwise.Parked"
+const AttributeName = consumer.ParkedAttribute
 
 // maxProvenance bounds the attribute's value.
 const maxProvenance = 512
@@ -44,12 +44,9 @@ func Parse(m *consumer.Message) (p Provenance, ok bool) {
 
 func provenance(from consumer.Queue, o consumer.Outcome) Provenance {
 	n, _ := o.Delivery.Attempt()
-	p := Provenance{Queue: from.ARN, MessageID: o.Delivery.ID, Attempts: n, ParkedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	p := Provenance{Queue: from.ARN, MessageID: o.Delivery.OriginalID(), Attempts: n, ParkedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	if o.Err != nil {
 		p.Error = sendable(o.Err.Error())
-	}
-	if earlier, again := Parse(o.Delivery.Message); again {
-		p.MessageID = earlier.MessageID
 	}
 	return p
 }
