@@ -15,6 +15,7 @@ const abandonAfter = time.Second
 // clock is when things end in a session with a deadline, in this order. All
 // zero in one without.
 type clock struct {
+	deadline  time.Time
 	lastStart time.Time // nothing starts later: too little would be left
 	stop      time.Time // handlers are cancelled
 	join      time.Time // handlers that have not returned are abandoned
@@ -35,6 +36,7 @@ func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock 
 	}
 	room = min(room, max(stop.Sub(now), 0)/10)
 	return clock{
+		deadline:  deadline,
 		lastStart: stop.Add(-room),
 		stop:      stop,
 		join:      deadline.Add(-reserve / 2),

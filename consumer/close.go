@@ -110,7 +110,9 @@ func (s *Session) abandon() {
 	}
 	s.mu.Unlock()
 	for _, w := range left {
-		s.settleFailure(w, s.abandonedOutcome(w))
+		o := s.abandonedOutcome(w)
+		o.Delivery = s.newest(w)
+		s.settleFailure(w, o)
 		s.goroutines.Done()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -33,6 +34,13 @@ type Config struct {
 	// process, over all invocations and pollers that share it. Default 10. On a
 	// FIFO queue messages of one group still run one after another.
 	Concurrency int
+	// Idempotency guards against running a message again whose work is done, or
+	// is being done elsewhere, and counts attempts. Default nil: none of that; a
+	// handler must bear a second run.
+	Idempotency *idempotency.Guard
+	// Key finds the key that the guard guards. It needs Idempotency. Default
+	// [MessageID], which recognises redeliveries only.
+	Key KeyFunc
 	// DeadLetter takes rejected messages. Default nil: they are reported to
 	// SQS, whose redrive policy moves them when their receives are used up. One
 	// that has a method Validate() error is asked at construction.
@@ -88,6 +96,9 @@ func New(h Handler, cfg Config) (*Consumer, error) {
 	cfg.Retry = cfg.Retry.WithDefaults()
 	if cfg.Redelivery.Backoff == nil {
 		cfg.Redelivery.Backoff = defaultRedelivery
+	}
+	if cfg.Key == nil {
+		cfg.Key = MessageID
 	}
 	if cfg.Concurrency == 0 {
 		cfg.Concurrency = DefaultConcurrency
@@ -149,9 +160,11 @@ func validate(h Handler, cfg Config) error {
 		return fmt.Errorf("Redelivery.MaxAge is %v; use 0 for the default (the queue's retention less 10 minutes) or 14 days for no limit of its own", r.MaxAge)
 	case r.MaxAttempts < 0:
 		return fmt.Errorf("Redelivery.MaxAttempts is %d; use 0 for no limit", r.MaxAttempts)
-	case r.MaxAttempts > 0:
+	case cfg.Idempotency == nil && cfg.Key != nil:
+		return errors.New("Key is set without Idempotency, and nothing else uses it: set Idempotency to a guard, or remove Key")
+	case cfg.Idempotency == nil && r.MaxAttempts > 0:
 		return fmt.Errorf("Redelivery.MaxAttempts is %d without an idempotency store, and nothing else counts attempts: "+
-			"remove it and set maxReceiveCount in the queue's redrive policy", r.MaxAttempts)
+			"set Idempotency, or remove it and set maxReceiveCount in the queue's redrive policy", r.MaxAttempts)
 	}
 	if v, ok := cfg.DeadLetter.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {

@@ -33,6 +33,9 @@ var (
 	// ErrGroupFailed says that an earlier message of the same group has failed,
 	// and that order would be lost if this one went first.
 	ErrGroupFailed = errors.New("an earlier message of the group was not finished")
+	// ErrAttempts says that the message has had all attempts that
+	// [Redelivery.MaxAttempts] gives it.
+	ErrAttempts = errors.New("all attempts were used")
 	// ErrTooOld says that the next delivery would come after
 	// [Redelivery.MaxAge].
 	ErrTooOld = errors.New("the message would be too old at its next delivery")

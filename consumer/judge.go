@@ -34,10 +34,10 @@ func (s *Session) judge(w *work, err error) Outcome {
 		o.Attempt = w.d.attempt
 	}
 	switch {
-	case err == nil:
-		o.Verdict = VerdictDone
+	case err == nil || w.run.lease.completed():
+		o.Verdict, o.Err = VerdictDone, nil
 		return o
-	case w.d.Invalid != nil || retry.IsPermanent(err):
+	case retry.IsPermanent(err):
 		return s.reject(o)
 	case o.Tries == 0:
 		return s.putOff(o, err)
@@ -45,6 +45,13 @@ func (s *Session) judge(w *work, err error) Outcome {
 		// Cut by our own drain: not the message's fault.
 		o.Verdict, o.Delay = VerdictDeferred, 0
 		return o
+	case w.run.lease.lost.Load():
+		o.Verdict, o.Delay = VerdictRetry, leaveVisibility // somebody else's by now
+		return o
+	}
+	if limit := s.c.cfg.Redelivery.MaxAttempts; limit > 0 && o.Attempt >= limit {
+		o.Err = fmt.Errorf("%w (%d): %w", ErrAttempts, limit, err)
+		return s.reject(o)
 	}
 	o.Verdict = VerdictRetry
 	if d, asked := retry.Delay(err); asked {
@@ -117,11 +124,17 @@ func (s *Session) tooOld(d *Delivery, delay time.Duration) bool {
 // abandonedOutcome is the outcome of a delivery whose handler did not return.
 // Its visibility is not lowered: the handler may still be at it.
 func (s *Session) abandonedOutcome(w *work) Outcome {
-	return Outcome{
+	o := Outcome{
 		Delivery: w.d, Verdict: VerdictRetry, Delay: leaveVisibility,
 		Err:     fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(s.handle)),
 		Attempt: max(w.d.ReceiveCount, 1), Tries: int(w.run.tries.Load()),
 	}
+	if l := &w.run.lease; l.held.Load() {
+		if o.Attempt = l.claim.Attempt(); l.claim.Completed() {
+			o.Verdict, o.Err, o.Delay = VerdictDone, nil, 0
+		}
+	}
+	return o
 }
 
 // deferredOutcomes are the outcomes of deliveries that were not begun. They all

@@ -20,6 +20,9 @@ const (
 	// EventUnconfirmed: SQS did not confirm that an acknowledged message is
 	// gone. It may be delivered again, although its work is done.
 	EventUnconfirmed
+	// EventUnrecorded: the outcome could not be written to the idempotency
+	// store. Work that was done may be done again if its message comes again.
+	EventUnrecorded
 )
 
 // Event is something that happened, for [Config.Observe].
@@ -34,9 +37,10 @@ type Event struct {
 	Try      int
 	Duration time.Duration
 	// Err is the error of the try, or the one that kept the acknowledgement
-	// from being confirmed. With EventOutcome see Outcome.Err.
+	// from being confirmed or the outcome from being recorded. With EventOutcome
+	// see Outcome.Err.
 	Err error
-	// Outcome is set with EventOutcome and EventUnconfirmed.
+	// Outcome is set with all but EventTry.
 	Outcome Outcome
 }
 

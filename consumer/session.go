@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -52,6 +53,8 @@ type Session struct {
 	room                   *semaphore.Weighted
 	goroutines             sync.WaitGroup
 	opened                 time.Time
+	storeDown              atomic.Bool   // the idempotency store's last answer was none
+	probing                chan struct{} // held by the one claim that tries it then
 
 	mu        sync.Mutex // guards what follows; never held across a wait
 	inflight  map[string]*work
@@ -70,7 +73,7 @@ type Session struct {
 func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	s := &Session{
 		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
-		opened: time.Now(),
+		opened: time.Now(), probing: make(chan struct{}, 1),
 	}
 	if s.queue.FIFO {
 		s.lanes = make(map[string]*lane)

@@ -10,11 +10,11 @@ import (
 // parkTimeout bounds one call of DeadLetter.Park.
 const parkTimeout = 5 * time.Second
 
-// settle parks what is to be parked, tells the source the outcome, and lets the
+// settle records the outcome, parks what is to be parked, tells the source the outcome, and lets the
 // lane go on or defers what waits in it. It returns false if the session was
 // not willing to wait for that and has gone on.
 func (s *Session) settle(w *work) bool {
-	if !s.park(w) {
+	if !s.record(w) || !s.park(w) {
 		return false
 	}
 	o := &w.out[0]
@@ -175,7 +175,7 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 		s.mu.Unlock()
 		return outdated
 	}
-	late := s.record(w, o)
+	late := s.book(w, o)
 	s.mu.Unlock()
 	if s.room != nil && !w.roomless {
 		s.room.Release(int64(1 + len(w.joined)))
@@ -190,9 +190,9 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 	return published
 }
 
-// record does publish's bookkeeping, with s.mu held. It reports whether it has
+// book does publish's bookkeeping, with s.mu held. It reports whether it has
 // made something ready that can no longer start.
-func (s *Session) record(w *work, o Outcome) (late bool) {
+func (s *Session) book(w *work, o Outcome) (late bool) {
 	w.phase, w.final = settled, o
 	if w.apart {
 		s.apart--

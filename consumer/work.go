@@ -8,20 +8,38 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/retry"
 )
 
 // attempt is what a delivery's run of the handler leaves behind.
 type attempt struct {
-	alias string       // key among those on their way, for a message without id
-	tries atomic.Int32 // read from outside when the handler is abandoned
+	alias   string       // key among those on their way, for a message without id
+	entered bool         // the guard has let it pass
+	tries   atomic.Int32 // read from outside when the handler is abandoned
 	// cut is the cause with which the handler's context had ended by the time
 	// the last try returned; nil if it had not.
 	cut error
 	// exited is set while a try that ended in runtime.Goexit has not been
 	// accounted for.
 	exited error
+	lease  lease
 }
+
+// lease is the claim that a handler runs under, with an idempotency store.
+type lease struct {
+	claim *idempotency.Claim
+	held  atomic.Bool // the fields are set, for those who look from outside
+	lost  atomic.Bool
+	// start and handle are the session's contexts for this delivery alone; lose
+	// ends them.
+	start, handle context.Context
+	lose          func(error)
+}
+
+// completed reports whether the work is recorded as done, by a transaction of
+// the handler's own.
+func (l *lease) completed() bool { return l.held.Load() && l.claim.Completed() }
 
 // work is the life of a worker goroutine: it takes a slot, then a delivery, and
 // runs it. A first delivery that is not nil is one that already has a slot and
@@ -87,13 +105,10 @@ func (s *Session) freeSlot() { <-s.c.slots }
 // process takes one delivery, with a slot in hand, to its outcome. It returns
 // false if the delivery was abandoned meanwhile.
 func (s *Session) process(w *work) bool {
-	err := s.guard(w)
-	if err == nil {
-		err = s.attempt(w)
-	}
-	ours := s.decide(w, s.judge(w, err))
+	ours := s.decide(w, s.run(w))
 	if !ours {
 		s.c.addStray(s.strayKey(w), -1)
+		w.run.lease.end()
 	}
 	s.freeSlot()
 	if !ours {
@@ -108,6 +123,17 @@ func (s *Session) process(w *work) bool {
 		}
 	}()
 	return true
+}
+
+// run enters the handler if the guard lets it, and judges how it went.
+func (s *Session) run(w *work) Outcome {
+	if !w.run.entered {
+		if err := s.guard(w); err != nil {
+			return s.refused(w, err)
+		}
+		w.run.entered = true
+	}
+	return s.judge(w, s.attempt(w))
 }
 
 // decide records the outcome of a delivery whose handler has returned, to be
@@ -134,23 +160,8 @@ func (s *Session) decide(w *work, o Outcome) bool {
 
 func (s *Session) strayKey(w *work) strayKey { return strayKey{s.queue.ARN, w.d.ID} }
 
-// guard decides, with a slot in hand, whether the handler may be entered. The
-// claim on the message's key in an idempotency store belongs here, after the
-// checks that need no I/O.
-func (s *Session) guard(w *work) error {
-	switch {
-	case w.d.Invalid != nil:
-		return w.d.Invalid
-	case w.d.ID != "" && s.c.isStray(s.strayKey(w)):
-		return ErrStillRunning
-	default:
-		return nil
-	}
-}
-
 // attempt runs the handler under the retry policy: Retry(Timeout(Recover(…))).
 func (s *Session) attempt(w *work) error {
-	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
 	policy := s.c.cfg.Retry
 	if used := int(w.run.tries.Load()); used > 0 {
 		// Goes on after a Goexit, whose error counts as the first result here.
@@ -158,12 +169,19 @@ func (s *Session) attempt(w *work) error {
 		policy.Tries -= used - 1
 		policy.Backoff = func(n int) time.Duration { return backoff(n + used - 1) }
 	}
-	err := retry.Do(s.start, policy, func(context.Context) error {
-		if err := w.run.exited; err != nil {
-			w.run.exited = nil
-			return err
+	start := s.start
+	if w.run.lease.claim != nil {
+		start = w.run.lease.start
+	}
+	err := retry.Do(start, policy, func(context.Context) error {
+		err := w.run.exited
+		if w.run.exited = nil; err == nil {
+			err = s.try(w)
 		}
-		return s.try(w)
+		if w.run.lease.completed() {
+			return nil // it is done, whatever the handler says after that
+		}
+		return err
 	})
 	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && int(w.run.tries.Load()) != gaveUp.Tries {
 		last := gaveUp.Last
@@ -178,7 +196,11 @@ func (s *Session) attempt(w *work) error {
 // try calls the handler once. Whatever it does comes back as an error, but for
 // runtime.Goexit, which ends the goroutine: see work.
 func (s *Session) try(w *work) (err error) {
-	ctx, watched := s.handle, s.c.cfg.Observe != nil
+	handle, watched := s.handle, s.c.cfg.Observe != nil
+	if w.run.lease.claim != nil {
+		handle = w.run.lease.handle
+	}
+	ctx := handle
 	if limit := s.c.cfg.TryTimeout; limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, ErrTryTimeout)
@@ -196,8 +218,8 @@ func (s *Session) try(w *work) (err error) {
 				w.run.exited = p
 			}
 		}
-		if s.handle.Err() != nil {
-			w.run.cut = context.Cause(s.handle)
+		if handle.Err() != nil {
+			w.run.cut = context.Cause(handle)
 		}
 		if watched {
 			s.c.observe(Event{

@@ -77,7 +77,7 @@ func (q *Queue) Park(ctx context.Context, from consumer.Queue, o consumer.Outcom
 		in.MessageGroupId = &group
 	}
 	if sqsqueue.IsFIFO(q.url) {
-		in.MessageDeduplicationId = aws.String(deduplicationID(m, p.MessageID))
+		in.MessageDeduplicationId = aws.String(p.MessageID + "-" + strconv.FormatInt(m.Life(), 10))
 		if in.MessageGroupId == nil {
 			in.MessageGroupId = &m.ID
 		}
@@ -107,16 +107,6 @@ func attributes(m *consumer.Message) map[string]types.MessageAttributeValue {
 		attrs[name] = v
 	}
 	return attrs
-}
-
-// deduplicationID names one life of a message: its id and the time of its
-// sending, and whether SQS moved it to a dead-letter queue since.
-func deduplicationID(m *consumer.Message, original string) string {
-	life := 2 * max(m.SentAt.UnixMilli(), 0)
-	if m.System["DeadLetterQueueSourceArn"] != "" {
-		life++
-	}
-	return original + "-" + strconv.FormatInt(life, 10)
 }
 
 // attach adds the provenance to a message that has room for it, in place of an

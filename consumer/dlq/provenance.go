@@ -2,7 +2,6 @@ package dlq
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,7 +11,7 @@ import (
 
 // AttributeName is the attribute of a parked copy that holds its [Provenance],
 // as JSON of at most 512 bytes.
-const AttributeName = "Ackwise.Parked"
+const AttributeName = consumer.ParkedAttribute
 
 // maxProvenance bounds the attribute's value.
 const maxProvenance = 512
@@ -38,25 +37,17 @@ type Provenance struct {
 // what it says is no proof.
 func Parse(m *consumer.Message) (p Provenance, ok bool) {
 	a, ok := m.Attributes[AttributeName]
-	if !ok || json.Unmarshal([]byte(a.StringValue), &p) != nil || !messageID.MatchString(p.MessageID) {
+	if !ok || json.Unmarshal([]byte(a.StringValue), &p) != nil || p.MessageID == "" || p.MessageID != m.OriginalID() {
 		return Provenance{}, false
 	}
 	return p, true
 }
 
-// messageID is what SQS gives as one (UUIDs, of up to 100 characters by its API
-// reference). Anything else in its place would not fit into a deduplication id,
-// and SQS would refuse the copy.
-var messageID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
-
 func provenance(from consumer.Queue, o consumer.Outcome) Provenance {
 	n, _ := o.Delivery.Attempt()
-	p := Provenance{Queue: from.ARN, MessageID: o.Delivery.ID, Attempts: n, ParkedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	p := Provenance{Queue: from.ARN, MessageID: o.Delivery.OriginalID(), Attempts: n, ParkedAt: time.Now().UTC().Truncate(time.Millisecond)}
 	if o.Err != nil {
 		p.Error = sendable(o.Err.Error())
-	}
-	if earlier, again := Parse(o.Delivery.Message); again {
-		p.MessageID = earlier.MessageID
 	}
 	return p
 }

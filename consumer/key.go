@@ -1,0 +1,152 @@
+package consumer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/ackwise/ackwise/retry"
+)
+
+// ParkedAttribute is the message attribute by which a parked copy says where it
+// comes from; see package dlq.
+const ParkedAttribute = "Ackwise.Parked"
+
+// OriginalID is the id of the message that this one is a parked copy of, or its
+// own id.
+func (m *Message) OriginalID() string {
+	a, parked := m.Attributes[ParkedAttribute]
+	if !parked {
+		return m.ID
+	}
+	var p struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal([]byte(a.StringValue), &p) != nil || !messageID.MatchString(p.ID) {
+		return m.ID
+	}
+	return p.ID
+}
+
+// messageID is what SQS gives as one (UUIDs, of up to 100 characters by its API
+// reference). Any sender can attach an attribute of that name, and anything else
+// in it would not fit where a message id has to.
+var messageID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,100}$`)
+
+// Life is an ordinal of the stay that this message is in: it is greater for a
+// message that was sent later, and for one that SQS has moved to a dead-letter
+// queue since. Attempts are counted per life. 0 if SQS did not say when the
+// message was sent.
+func (m *Message) Life() int64 {
+	if m.SentAt.IsZero() {
+		return 0
+	}
+	life := 2 * m.SentAt.UnixMilli()
+	if m.System["DeadLetterQueueSourceArn"] != "" {
+		life++
+	}
+	return life
+}
+
+// Key names the work that a message asks for. Two messages with the same key
+// are the same work. Keys of different kinds are never the same.
+type Key struct {
+	// Kind says what sort of value it is, for instance "json:order.id".
+	Kind string
+	// Value is the key itself. Empty means that the message has none.
+	Value string
+}
+
+// KeyFunc finds the key of a message. A key without a value falls back to the
+// message id; see [Strict]. An error rejects the message.
+//
+// Only a business key recognises a message that was sent twice by its producer,
+// or redriven by SQS: both have a new message id.
+type KeyFunc func(m *Message) (Key, error)
+
+// ErrNoKey says that a message has no key although one is required.
+var ErrNoKey = errors.New("the message has no key")
+
+// MessageID is the default key: the id of the original message if this one is a
+// parked copy, else its own.
+func MessageID(m *Message) (Key, error) { return Key{Kind: "id", Value: m.OriginalID()}, nil }
+
+// JSONField takes the key from the body: a string, a number or a bool at a path
+// of object members. Anything else there, null and "" included, is no key.
+func JSONField(path ...string) KeyFunc {
+	kind := "json:" + strings.Join(path, ".")
+	return func(m *Message) (Key, error) {
+		raw := json.RawMessage(m.Body)
+		for _, name := range path {
+			var members map[string]json.RawMessage
+			if json.Unmarshal(raw, &members) != nil {
+				return Key{}, nil
+			}
+			raw = members[name]
+		}
+		return Key{Kind: kind, Value: scalar(raw)}, nil
+	}
+}
+
+// scalar is the value of a JSON string, or a number or bool as it is written.
+func scalar(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		var s string
+		_ = json.Unmarshal(raw, &s) // was a string by its first byte
+		return s
+	case '{', '[', 'n':
+		return ""
+	default:
+		return string(raw)
+	}
+}
+
+// AttributeKey takes the key from a message attribute of type String or Number.
+func AttributeKey(name string) KeyFunc {
+	return func(m *Message) (Key, error) {
+		return Key{Kind: "attribute:" + name, Value: m.Attributes[name].StringValue}, nil
+	}
+}
+
+// DeduplicationID takes the key from a FIFO message's deduplication id, which
+// SQS itself remembers for five minutes only.
+func DeduplicationID(m *Message) (Key, error) {
+	return Key{Kind: "deduplication", Value: m.DeduplicationID}, nil
+}
+
+// Strict rejects a message that has no key, instead of falling back to its id.
+func Strict(k KeyFunc) KeyFunc {
+	return func(m *Message) (Key, error) {
+		key, err := k(m)
+		if err == nil && key.Value == "" {
+			return Key{}, ErrNoKey
+		}
+		return key, err
+	}
+}
+
+// keyOf finds the message's key. What the user's function gets wrong is an
+// error of this message and nothing else.
+func (c *Consumer) keyOf(m *Message) (key Key, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = retry.Permanent(fmt.Errorf("Key panicked: %v", v))
+		}
+	}()
+	if key, err = c.cfg.Key(m); err != nil {
+		return Key{}, retry.Permanent(fmt.Errorf("key: %w", err))
+	}
+	if key.Value == "" {
+		return MessageID(m)
+	}
+	if key.Kind == "" {
+		key.Kind = "key"
+	}
+	return key, nil
+}
