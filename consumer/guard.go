@@ -54,11 +54,11 @@ func (s *Session) claim(w *work) error {
 		w.d.maxAttempts = limit
 	}
 	w.d.attempt = claim.Attempt()
-	w.run.lease.begin(claim, s.start, s.handle)
+	w.run.lease.begin(s.start, s.handle, claim)
 	return nil
 }
 
-func (l *lease) begin(c *idempotency.Claim, start, handle context.Context) {
+func (l *lease) begin(start, handle context.Context, c *idempotency.Claim) {
 	l.claim = c
 	start, loseStart := context.WithCancelCause(start)
 	handle, loseHandle := context.WithCancelCause(idempotency.NewContext(handle, c))

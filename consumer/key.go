@@ -80,14 +80,19 @@ func JSONField(path ...string) KeyFunc {
 	return func(m *Message) (Key, error) {
 		raw := json.RawMessage(m.Body)
 		for _, name := range path {
-			var members map[string]json.RawMessage
-			if json.Unmarshal(raw, &members) != nil {
-				return Key{}, nil
-			}
-			raw = members[name]
+			raw = member(raw, name)
 		}
 		return Key{Kind: kind, Value: scalar(raw)}, nil
 	}
+}
+
+// member is the value of a member of a JSON object; nil if there is none.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(object, &members) != nil {
+		return nil
+	}
+	return members[name]
 }
 
 // scalar is the value of a JSON string, or a number or bool as it is written.

@@ -25,11 +25,11 @@ func perform(acts ...string) func(context.Context) error {
 		switch acts[next-1] {
 		case "panic":
 			panic("boom")
-		case "panic nil":
-			panic(nil) //nolint:govet // that is the case
-		case "panic error":
+		case "panic-nil":
+			panic(nil)
+		case "panic-error":
 			panic(errTest)
-		case "panic permanent":
+		case "panic-permanent":
 			panic(retry.Permanent(errTest))
 		case "goexit":
 			runtime.Goexit()
@@ -51,19 +51,19 @@ func TestRecover(t *testing.T) {
 		err   string
 	}{
 		{"panic", "a=done", 2, ""},
-		{"panic panic panic", "a=retry+10s", 3, "the handler panicked: boom"},
-		{"panic_nil panic_nil panic_nil", "a=retry+10s", 3, "panic called with nil argument"},
-		{"panic_error panic_error panic_error", "a=retry+10s", 3, "the handler panicked: declined"},
-		{"panic_permanent", "a=rejected+4s", 1, "the handler panicked: declined"},
+		{"panic,panic,panic", "a=retry+10s", 3, "the handler panicked: boom"},
+		{"panic-nil,panic-nil,panic-nil", "a=retry+10s", 3, "panic called with nil argument"}, //nolint:dupword // a script of three tries
+		{"panic-error,panic-error,panic-error", "a=retry+10s", 3, "the handler panicked: declined"}, //nolint:dupword // a script of three tries
+		{"panic-permanent", "a=rejected+4s", 1, "the handler panicked: declined"},
 		{"goexit", "a=done", 2, ""},
-		{"goexit goexit", "a=done", 3, ""},
-		{"error goexit", "a=done", 3, ""},
-		{"goexit goexit goexit", "a=retry+10s", 3, "the handler called runtime.Goexit"},
-		{"error error goexit", "a=retry+10s", 3, "the handler called runtime.Goexit"},
-		{"goexit error error", "a=retry+10s", 3, "declined"},
-		{"error goexit error", "a=retry+10s", 3, "declined"},
-		{"panic goexit error", "a=retry+10s", 3, "declined"},
-		{"goexit permanent", "a=rejected+4s", 2, "declined"},
+		{"goexit,goexit", "a=done", 3, ""},
+		{"error,goexit", "a=done", 3, ""},
+		{"goexit,goexit,goexit", "a=retry+10s", 3, "the handler called runtime.Goexit"},
+		{"error,error,goexit", "a=retry+10s", 3, "the handler called runtime.Goexit"},
+		{"goexit,error,error", "a=retry+10s", 3, "declined"},
+		{"error,goexit,error", "a=retry+10s", 3, "declined"},
+		{"panic,goexit,error", "a=retry+10s", 3, "declined"},
+		{"goexit,permanent", "a=rejected+4s", 2, "declined"},
 	} {
 		for _, atOnce := range []bool{false, true} {
 			t.Run(tt.acts, func(t *testing.T) {
@@ -71,11 +71,7 @@ func TestRecover(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					begin, cfg := time.Now(), steady(3)
 					cfg.Concurrency = 1 // the others need the slot of the one that panicked
-					acts := strings.Fields(tt.acts)
-					for i := range acts {
-						acts[i] = strings.ReplaceAll(acts[i], "_", " ")
-					}
-					c := newConsumer(t, cfg, script{"a": perform(acts...)})
+					c := newConsumer(t, cfg, script{"a": perform(strings.Split(tt.acts, ",")...)})
 					outs := c.Open(newFIFO(t), consumer.SessionOptions{SettlesAtOnce: atOnce}).Run(deliveries("a", "b", "c"))
 					wantOutcomes(t, outs, tt.out, "b=done", "c=done")
 					want(t, "tries", outs[0].Tries, tt.tries)
@@ -92,7 +88,7 @@ func TestRecover(t *testing.T) {
 func TestRecover_TheErrorHasValueAndStack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newConsumer(t, steady(1), script{"a": perform("panic error"), "b": perform("goexit")})
+		c := newConsumer(t, steady(1), script{"a": perform("panic-error"), "b": perform("goexit")})
 		for i, o := range c.Process(t.Context(), newSource(t), deliveries("a", "b")) {
 			var p *consumer.PanicError
 			if !errors.As(o.Err, &p) || !strings.Contains(string(p.Stack), "recover_test.go") {

@@ -3,6 +3,7 @@ package lambdasqs
 import (
 	"encoding/base64"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,7 +32,7 @@ func decodeUsual(text string) (records []record, ok bool) {
 			return nil, false
 		}
 	}
-	return records[:len(records):len(records)], c.skip("]}") && c.at == len(text)
+	return slices.Clip(records), c.skip("]}") && c.at == len(text)
 }
 
 // cursor is a place in a text.
