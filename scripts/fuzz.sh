@@ -14,7 +14,7 @@ for package in $(go list ./...); do
 	for target in $(printf '%s\n' "$listed" | grep '^Fuzz' || true); do
 		found=$((found + 1))
 		echo "== $target ($package), $time"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$package"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 10x "$package"
 	done
 done
 if [ "$found" -eq 0 ]; then
