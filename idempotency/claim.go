@@ -46,6 +46,7 @@ func (c *Claim) Expiry() time.Time { return expiry(c.g.cfg.Retention) }
 // Renew extends the lease to until, if it is still ours: [ErrLost] if not, and
 // an [*UnavailableError] if that is not known. Once the work is recorded as done
 // there is nothing to hold any more: nothing is written, and that is no error.
+// The answer may come so late that the new lease has ended too; Until tells.
 func (c *Claim) Renew(ctx context.Context, until time.Time) error {
 	if c.done.Load() {
 		return nil

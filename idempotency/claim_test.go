@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ackwise/ackwise/idempotency"
+	"github.com/ackwise/ackwise/idempotency/memstore"
 )
 
 func TestComplete(t *testing.T) {
@@ -121,7 +123,7 @@ func TestErrorOfARelease(t *testing.T) {
 func TestCutError(t *testing.T) {
 	t.Parallel()
 	for n := range 300 {
-		for _, char := range []string{"a", "é", "世", "🙂", "\xff"} {
+		for _, char := range []string{"a", "é", "€", "🙂", "\xff"} {
 			got := idempotency.CutError(strings.Repeat("-", n) + strings.Repeat(char, 300))
 			if len(got) > idempotency.MaxErrorBytes || !utf8.ValidString(got) || char != "\xff" && len(got) <= idempotency.MaxErrorBytes-len(char) {
 				t.Errorf("%d and many %q: %d bytes %q", n, char, len(got), got)
@@ -213,6 +215,50 @@ func TestErrorsAfterTheClaim(t *testing.T) {
 	s.complete = nil
 	if err := complete(c); err != nil || !c.Completed() {
 		t.Errorf("Complete again: %v, completed %v", err, c.Completed())
+	}
+}
+
+// Whatever a message is like, its record is small (ID-12).
+func TestRecordIsSmall(t *testing.T) {
+	t.Parallel()
+	const mebibyte = 1 << 20
+	s := &script{}
+	w := work
+	w.Key, w.Payload = strings.Repeat("é", mebibyte/2), strings.Repeat("p", mebibyte)
+	c := claim(t, guard(t, s, idempotency.Config{Payload: idempotency.Whole}), w)
+	if err := c.Release(t.Context(), errors.New(strings.Repeat("e", mebibyte))); err != nil {
+		t.Fatal(err)
+	}
+	r, f := s.calls[0].request, s.calls[1].failure
+	// What is left of a kilobyte is for eight numbers and ten names.
+	if size := len(r.Key) + len(r.Owner) + len(r.Hash) + len(f.Err); size > 800 {
+		t.Errorf("key %d, owner %d, hash %d, error %d: %d bytes, want 800 or less", len(r.Key), len(r.Owner), len(r.Hash), len(f.Err), size)
+	}
+}
+
+// A heartbeat renews while the handler's end is recorded.
+func TestClaimIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	c := claim(t, guard(t, store, idempotency.Config{}), work)
+	errs := make([]error, 50)
+	var wg sync.WaitGroup
+	for n := range errs {
+		wg.Go(func() {
+			if n == 25 {
+				errs[n] = c.Complete(t.Context())
+				return
+			}
+			errs[n] = c.Renew(t.Context(), time.Now().Add(time.Duration(n)*time.Minute))
+			_, _ = c.Until(), c.Completed()
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil || !c.Completed() {
+		t.Errorf("completed %v: %v", c.Completed(), err)
+	}
+	if rec, _ := store.Get(c.Key()); rec.Status != idempotency.Completed {
+		t.Errorf("the record is %+v, want it completed", rec)
 	}
 }
 

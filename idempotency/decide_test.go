@@ -46,73 +46,80 @@ func with(r *idempotency.Record, change func(*idempotency.Record)) *idempotency.
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	const (
-		inProgress = idempotency.InProgress
-		completed  = idempotency.Completed
-		failed     = idempotency.Failed
-		rejected   = idempotency.Rejected
-	)
-	ours := func(r *idempotency.Record) { r.Owner = "me" }
-	older := func(r *idempotency.Record) { r.Life = 9 }
-	newer := func(r *idempotency.Record) { r.Life = 11 }
-	expired := func(r *idempotency.Record) { r.Expires = now }
-	differs := func(r *idempotency.Record) { r.Hash = "other" }
-	usedUp := func(r *idempotency.Record) { r.Attempts = 3 }
-	for name, c := range map[string]struct {
-		found *idempotency.Record
-		want  string
-	}{
-		"absent":                         {nil, "new life"},
-		"failed":                         {found(failed), "next attempt"},
-		"lease over":                     {found(inProgress), "next attempt"},
-		"completed":                      {found(completed), "completed"},
-		"held":                           {live(found(inProgress)), "held"},
-		"rejected":                       {found(rejected), "exhausted"},
-		"used up":                        {with(found(failed), usedUp), "exhausted"},
-		"used up, lease over":            {with(found(inProgress), usedUp), "exhausted"},
-		"ours":                           {with(live(found(inProgress)), ours), "ours"},
-		"ours, lease over":               {with(found(inProgress), ours), "ours"},
-		"ours before expired":            {with(with(found(inProgress), ours), expired), "ours"},
-		"ours before newer life":         {with(with(found(inProgress), ours), older), "ours"},
-		"ours before mismatch":           {with(with(found(inProgress), ours), differs), "ours"},
-		"ours before used up":            {with(with(found(inProgress), ours), usedUp), "ours"},
-		"ours, but completed":            {with(found(completed), ours), "completed"},
-		"ours, but released":             {with(found(failed), ours), "next attempt"},
-		"expired before mismatch":        {with(with(found(failed), expired), differs), "new life"},
-		"expired before completed":       {with(found(completed), expired), "new life"},
-		"expired before held":            {with(live(found(inProgress)), expired), "new life"},
-		"expired before rejected":        {with(found(rejected), expired), "new life"},
-		"expired a moment later":         {with(found(completed), func(r *idempotency.Record) { r.Expires = now.Add(1) }), "completed"},
-		"never expires":                  {with(found(completed), func(r *idempotency.Record) { r.Expires = time.Time{} }), "completed"},
-		"newer life":                     {with(found(failed), older), "new life"},
-		"newer life, lease over":         {with(found(inProgress), older), "new life"},
-		"newer life before mismatch":     {with(with(found(failed), older), differs), "new life"},
-		"newer life before rejected":     {with(found(rejected), older), "new life"},
-		"newer life before used up":      {with(with(found(failed), older), usedUp), "new life"},
-		"newer life, but completed":      {with(found(completed), older), "completed"},
-		"newer life, but held":           {with(live(found(inProgress)), older), "held"},
-		"mismatch before completed":      {with(found(completed), differs), "mismatch"},
-		"mismatch before held":           {with(live(found(inProgress)), differs), "mismatch"},
-		"mismatch before rejected":       {with(found(rejected), differs), "mismatch"},
-		"mismatch before another try":    {with(found(failed), differs), "mismatch"},
-		"mismatch, newer and completed":  {with(with(found(completed), older), differs), "mismatch"},
-		"completed before used up":       {with(found(completed), usedUp), "completed"},
-		"held before used up":            {with(live(found(inProgress)), usedUp), "held"},
-		"held to the last moment":        {with(found(inProgress), func(r *idempotency.Record) { r.Lease = now.Add(-idempotency.MaxSkew) }), "held"},
-		"older life goes on":             {with(found(failed), newer), "next attempt"},
-		"older life, used up":            {with(with(found(failed), newer), usedUp), "exhausted"},
-		"older life, rejected":           {with(found(rejected), newer), "exhausted"},
-		"hash recorded for the first":    {with(found(failed), func(r *idempotency.Record) { r.Hash = "" }), "next attempt"},
-		"more attempts than the budget":  {with(found(failed), func(r *idempotency.Record) { r.Attempts = 9 }), "exhausted"},
-		"one attempt left":               {with(found(failed), func(r *idempotency.Record) { r.Attempts = 2 }), "next attempt"},
-		"all refunded":                   {with(found(failed), func(r *idempotency.Record) { r.Attempts = 0 }), "next attempt"},
-		"own token in another life held": {with(with(live(found(inProgress)), newer), ours), "ours"},
-	} {
+	for name, c := range decisions {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkDecision(t, c.found, request(), c.want)
 		})
 	}
+}
+
+const (
+	inProgress = idempotency.InProgress
+	completed  = idempotency.Completed
+	failed     = idempotency.Failed
+	rejected   = idempotency.Rejected
+)
+
+// What may be special about a record.
+func ours(r *idempotency.Record)    { r.Owner = "me" }
+func older(r *idempotency.Record)   { r.Life = 9 }
+func newer(r *idempotency.Record)   { r.Life = 11 }
+func expired(r *idempotency.Record) { r.Expires = now }
+func differs(r *idempotency.Record) { r.Hash = "other" }
+func usedUp(r *idempotency.Record)  { r.Attempts = 3 }
+
+// decisions are the answers, each in its plainest case, and then in pairs: a
+// record that two of them fit. The word says what becomes of a claim.
+var decisions = map[string]struct {
+	found *idempotency.Record
+	want  string
+}{
+	"absent":                         {nil, "new life"},
+	"failed":                         {found(failed), "next attempt"},
+	"lease over":                     {found(inProgress), "next attempt"},
+	"completed":                      {found(completed), "completed"},
+	"held":                           {live(found(inProgress)), "held"},
+	"rejected":                       {found(rejected), "exhausted"},
+	"used up":                        {with(found(failed), usedUp), "exhausted"},
+	"used up, lease over":            {with(found(inProgress), usedUp), "exhausted"},
+	"ours":                           {with(live(found(inProgress)), ours), "ours"},
+	"ours, lease over":               {with(found(inProgress), ours), "ours"},
+	"ours before expired":            {with(with(found(inProgress), ours), expired), "ours"},
+	"ours before newer life":         {with(with(found(inProgress), ours), older), "ours"},
+	"ours before mismatch":           {with(with(found(inProgress), ours), differs), "ours"},
+	"ours before used up":            {with(with(found(inProgress), ours), usedUp), "ours"},
+	"ours, but completed":            {with(found(completed), ours), "completed"},
+	"ours, but released":             {with(found(failed), ours), "next attempt"},
+	"expired before mismatch":        {with(with(found(failed), expired), differs), "new life"},
+	"expired before completed":       {with(found(completed), expired), "new life"},
+	"expired before held":            {with(live(found(inProgress)), expired), "new life"},
+	"expired before rejected":        {with(found(rejected), expired), "new life"},
+	"expired a moment later":         {with(found(completed), func(r *idempotency.Record) { r.Expires = now.Add(1) }), "completed"},
+	"never expires":                  {with(found(completed), func(r *idempotency.Record) { r.Expires = time.Time{} }), "completed"},
+	"newer life":                     {with(found(failed), older), "new life"},
+	"newer life, lease over":         {with(found(inProgress), older), "new life"},
+	"newer life before mismatch":     {with(with(found(failed), older), differs), "new life"},
+	"newer life before rejected":     {with(found(rejected), older), "new life"},
+	"newer life before used up":      {with(with(found(failed), older), usedUp), "new life"},
+	"newer life, but completed":      {with(found(completed), older), "completed"},
+	"newer life, but held":           {with(live(found(inProgress)), older), "held"},
+	"mismatch before completed":      {with(found(completed), differs), "mismatch"},
+	"mismatch before held":           {with(live(found(inProgress)), differs), "mismatch"},
+	"mismatch before rejected":       {with(found(rejected), differs), "mismatch"},
+	"mismatch before another try":    {with(found(failed), differs), "mismatch"},
+	"mismatch, newer and completed":  {with(with(found(completed), older), differs), "mismatch"},
+	"completed before used up":       {with(found(completed), usedUp), "completed"},
+	"held before used up":            {with(live(found(inProgress)), usedUp), "held"},
+	"held to the last moment":        {with(found(inProgress), func(r *idempotency.Record) { r.Lease = now.Add(-idempotency.MaxSkew) }), "held"},
+	"older life goes on":             {with(found(failed), newer), "next attempt"},
+	"older life, used up":            {with(with(found(failed), newer), usedUp), "exhausted"},
+	"older life, rejected":           {with(found(rejected), newer), "exhausted"},
+	"hash recorded for the first":    {with(found(failed), func(r *idempotency.Record) { r.Hash = "" }), "next attempt"},
+	"more attempts than the budget":  {with(found(failed), func(r *idempotency.Record) { r.Attempts = 9 }), "exhausted"},
+	"one attempt left":               {with(found(failed), func(r *idempotency.Record) { r.Attempts = 2 }), "next attempt"},
+	"all refunded":                   {with(found(failed), func(r *idempotency.Record) { r.Attempts = 0 }), "next attempt"},
+	"own token in another life held": {with(with(live(found(inProgress)), newer), ours), "ours"},
 }
 
 // checkDecision holds Decide to a word, and to all that follows from it.

@@ -45,7 +45,7 @@ func TestErrorTexts(t *testing.T) {
 			idempotency.ErrCompleted, idempotency.ErrHeld, idempotency.ErrMismatch, idempotency.ErrExhausted,
 			idempotency.ErrLost, idempotency.ErrUnavailable, idempotency.ErrLease, idempotency.ErrNoPayload,
 		} {
-			if got, want := errors.Is(wrapped, sentinel), sentinel == c.is; got != want {
+			if got, want := errors.Is(wrapped, sentinel), errors.Is(c.is, sentinel); got != want {
 				t.Errorf("%T is %q: %v, want %v", c.err, sentinel, got, want)
 			}
 		}

@@ -50,13 +50,14 @@ func key(t *testing.T, namespace string, w idempotency.Work) string {
 
 func TestKey(t *testing.T) {
 	t.Parallel()
+	const arn = "arn:aws:sqs:eu-central-1:123456789012:orders.fifo"
 	long := strings.Repeat("k", 512-len("orders#id:"))
 	for name, c := range map[string]struct {
 		namespace string // the guard's
 		work      idempotency.Work
 		want      string // empty: hashed
 	}{
-		"of the work":         {"", idempotency.Work{Namespace: "arn:aws:sqs:eu-central-1:123456789012:orders.fifo", Kind: "id", Key: "7"}, "arn:aws:sqs:eu-central-1:123456789012:orders.fifo#id:7"},
+		"of the work":         {"", idempotency.Work{Namespace: arn, Kind: "id", Key: "7"}, arn + "#id:7"},
 		"of the guard":        {"orders", idempotency.Work{Namespace: "arn", Kind: "id", Key: "7"}, "orders#id:7"},
 		"without namespace":   {"", idempotency.Work{Kind: "id", Key: "7"}, "#id:7"},
 		"odd characters":      {"orders", idempotency.Work{Kind: "id", Key: "a#b:c é\x00"}, "orders#id:a#b:c é\x00"},

@@ -39,6 +39,7 @@ func TestHashEqual(t *testing.T) {
 		"zeros":                   {`[0,0,0,0,0]`, `[-0,0.0,0e9,-0.00E-5,0e99999999999999999999]`},
 		"exponent beyond 64 bits": {`1e100000000000000000000`, `10e99999999999999999999`},
 		"and borrowing":           {`1e-100000000000000000000`, `0.1e-99999999999999999999`},
+		"zeros before exponents":  {`[1e2,1e-2]`, `[1e+000000000000000000000002,1e-000000000000000000000002]`},
 		"the edge of 18 digits":   {`1e1000000000000000000`, `10e999999999999999999`},
 		"a million digits":        {"1" + strings.Repeat("0", million), "1e1048576"},
 		"a million in exponents":  {"1e" + strings.Repeat("9", million), "0.1e1" + strings.Repeat("0", million)},
