@@ -111,10 +111,27 @@ func (s *Session) abandon() {
 	s.mu.Unlock()
 	for _, w := range left {
 		o := s.abandonedOutcome(w)
-		o.Delivery = s.newest(w)
+		if o.Delivery = s.newest(w); o.Acknowledged() {
+			s.settleAbandoned(w, o)
+			continue
+		}
 		s.settleFailure(w, o)
 		s.goroutines.Done()
 	}
+}
+
+// settleAbandoned settles a delivery whose handler has not returned although
+// its work is recorded as done. That waits for SQS, and the others of its kind
+// must not wait for it in turn.
+func (s *Session) settleAbandoned(w *work, o Outcome) {
+	s.mu.Lock()
+	w.out[0], w.staffed = o, true
+	s.mu.Unlock()
+	go func() {
+		if s.settle(w) {
+			s.goroutines.Done()
+		}
+	}()
 }
 
 // giveUp publishes what is not settled although the time is up. What has an

@@ -36,7 +36,9 @@ func TestNew_Refuses(t *testing.T) {
 		"Redelivery.MaxAge":     {fine, func(c *consumer.Config) { c.Redelivery.MaxAge = -time.Hour }, []string{"Redelivery.MaxAge is -1h0m0s", "use 0"}},
 		"negative MaxAttempts":  {fine, func(c *consumer.Config) { c.Redelivery.MaxAttempts = -3 }, []string{"Redelivery.MaxAttempts is -3", "use 0"}},
 		"MaxAttempts, no store": {fine, func(c *consumer.Config) { c.Redelivery.MaxAttempts = 5 }, []string{"Redelivery.MaxAttempts is 5", "maxReceiveCount"}},
-		"nil middleware":        {fine, func(c *consumer.Config) { c.Middleware = []consumer.Middleware{through, nil} }, []string{"Middleware[1] is nil", "remove it"}},
+		"nil middleware": {fine, func(c *consumer.Config) {
+			c.Middleware = []consumer.Middleware{through, nil}
+		}, []string{"Middleware[1] is nil", "remove it"}},
 		"middleware of nothing": {fine, func(c *consumer.Config) {
 			c.Middleware = []consumer.Middleware{through, func(consumer.Handler) consumer.Handler { return nil }}
 		}, []string{"Middleware[1] returned a nil handler", "return the one it was given"}},
@@ -101,10 +103,10 @@ func TestVerdict(t *testing.T) {
 		consumer.VerdictDeferred: "deferred", consumer.VerdictRejected: "rejected", 99: "unknown",
 	} {
 		want(t, "name", v.String(), name)
-		o := consumer.Outcome{Verdict: v}
-		want(t, name+" is acknowledged", o.Acknowledged(), v == consumer.VerdictDone || v == consumer.VerdictDuplicate)
+		o, done := consumer.Outcome{Verdict: v}, v == consumer.VerdictDone || v == consumer.VerdictDuplicate
+		want(t, name+" is acknowledged", o.Acknowledged(), done)
 		o.Parked = true
-		want(t, name+", parked, is acknowledged", o.Acknowledged(), v == consumer.VerdictDone || v == consumer.VerdictDuplicate || v == consumer.VerdictRejected)
+		want(t, name+", parked, is acknowledged", o.Acknowledged(), done || v == consumer.VerdictRejected)
 	}
 }
 

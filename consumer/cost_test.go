@@ -32,8 +32,9 @@ func batchRun(tb testing.TB, n int, o consumer.SessionOptions) func() {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		o.Context = ctx
-		for _, out := range c.Open(nowhere{}, o).Run(ds) {
+		with := o
+		with.Context = ctx
+		for _, out := range c.Open(nowhere{}, with).Run(ds) {
 			if !out.Acknowledged() {
 				tb.Fatal(short(out))
 			}

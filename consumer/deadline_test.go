@@ -59,6 +59,26 @@ func TestDeadline_NegativeReserveIsNone(t *testing.T) {
 	})
 }
 
+func TestDeadline_EarlierOneOfTheContextIsKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin, cause := time.Now(), error(nil)
+		h := script{"a": func(ctx context.Context) error {
+			end, _ := ctx.Deadline()
+			want(t, "deadline of the handler", end.Sub(begin), 10*time.Second)
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return nil
+		}}
+		s := newConsumer(t, steady(1), h).Open(newSource(t), consumer.SessionOptions{
+			Context: timeout(t, 10*time.Second), Deadline: begin.Add(time.Hour),
+		})
+		wantOutcomes(t, s.Run(deliveries("a")), "a=done")
+		want(t, "end", time.Since(begin), 10*time.Second)
+		wantErr(t, cause, context.DeadlineExceeded)
+	})
+}
+
 func TestDeadline_OptionGoesBeforeTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

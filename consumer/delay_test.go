@@ -54,27 +54,27 @@ func TestDelay_WholeSecondsRoundedUp(t *testing.T) {
 func TestDelay_NeverBeyondTwelveHoursSinceTheReceive(t *testing.T) {
 	t.Parallel()
 	visible := consumer.Queue{ARN: standardARN, Visibility: 10 * time.Minute}
+	first := func(ago time.Duration) func(d *consumer.Delivery) {
+		return func(d *consumer.Delivery) { d.ReceiveCount, d.FirstReceivedAt = 1, time.Now().Add(-ago) }
+	}
+	until := func(left time.Duration) func(d *consumer.Delivery) {
+		return func(d *consumer.Delivery) { d.VisibleUntil = time.Now().Add(left) }
+	}
+	standard := consumer.Queue{ARN: standardARN}
 	for name, tt := range map[string]struct {
 		queue consumer.Queue
 		set   func(d *consumer.Delivery)
 		delay time.Duration
 	}{
-		"unknown":                 {consumer.Queue{ARN: standardARN}, func(*consumer.Delivery) {}, 11 * time.Hour},
-		"first receive, just now": {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) { d.ReceiveCount, d.FirstReceivedAt = 1, time.Now() }, 12*time.Hour - time.Minute},
-		"first receive, an hour ago": {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) {
-			d.ReceiveCount, d.FirstReceivedAt = 1, time.Now().Add(-time.Hour)
-		}, 11*time.Hour - time.Minute},
-		"later receive says nothing": {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) { d.FirstReceivedAt = time.Now().Add(-time.Hour) }, 11 * time.Hour},
-		"from the future":            {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) { d.ReceiveCount, d.FirstReceivedAt = 1, time.Now().Add(time.Hour) }, 12*time.Hour - time.Minute},
-		"by visibility, just now":    {visible, func(d *consumer.Delivery) { d.VisibleUntil = time.Now().Add(10 * time.Minute) }, 12*time.Hour - time.Minute},
-		"by visibility, earlier":     {visible, func(d *consumer.Delivery) { d.VisibleUntil = time.Now().Add(4 * time.Minute) }, 12*time.Hour - 7*time.Minute},
-		"visibility of the queue unknown": {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) {
-			d.VisibleUntil = time.Now().Add(4 * time.Minute)
-		}, 11 * time.Hour},
-		// Too late for any change, but still never at once unless asked.
-		"twelve hours ago": {consumer.Queue{ARN: standardARN}, func(d *consumer.Delivery) {
-			d.ReceiveCount, d.FirstReceivedAt = 1, time.Now().Add(-12*time.Hour)
-		}, time.Second},
+		"unknown":                    {standard, func(*consumer.Delivery) {}, 11 * time.Hour},
+		"first receive, just now":    {standard, first(0), 12*time.Hour - time.Minute},
+		"first receive, an hour ago": {standard, first(time.Hour), 11*time.Hour - time.Minute},
+		"later receive says nothing": {standard, func(d *consumer.Delivery) { d.FirstReceivedAt = time.Now().Add(-time.Hour) }, 11 * time.Hour},
+		"from the future":            {standard, first(-time.Hour), 12*time.Hour - time.Minute},
+		"by visibility, just now":    {visible, until(10 * time.Minute), 12*time.Hour - time.Minute},
+		"by visibility, earlier":     {visible, until(4 * time.Minute), 12*time.Hour - 7*time.Minute},
+		"visibility unknown":         {standard, until(4 * time.Minute), 11 * time.Hour},
+		"twelve hours ago":           {standard, first(12 * time.Hour), time.Second}, // too late for any change, but never at once
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

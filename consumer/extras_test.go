@@ -182,6 +182,8 @@ func TestObserve_ExactlyOneOutcomePerDelivery(t *testing.T) {
 					events[e.Outcome.Delivery.ID+"="+e.Outcome.Verdict.String()]++
 				case consumer.EventTry:
 					events[fmt.Sprintf("%s try %d %v", e.Message.ID, e.Try, e.Duration)]++
+				default:
+					t.Errorf("event of kind %d", e.Kind)
 				}
 			}
 			h := script{"a1": func(ctx context.Context) error { _ = second(ctx); return errTest }}

@@ -54,22 +54,24 @@ func (s *Session) claim(w *work) error {
 		w.d.maxAttempts = limit
 	}
 	w.d.attempt = claim.Attempt()
-	w.run.lease.begin(s.start, s.handle, claim)
+	w.run.lease.Store(newLease(s.start, s.handle, claim))
 	return nil
 }
 
-func (l *lease) begin(start, handle context.Context, c *idempotency.Claim) {
-	l.claim = c
+func newLease(start, handle context.Context, c *idempotency.Claim) *lease {
 	start, loseStart := context.WithCancelCause(start)
 	handle, loseHandle := context.WithCancelCause(idempotency.NewContext(handle, c))
-	l.start, l.handle = start, handle
-	l.lose = func(err error) { loseStart(err); loseHandle(err) }
-	l.held.Store(true)
+	return &lease{
+		claim: c, start: start, handle: handle,
+		lose: func(err error) { loseStart(err); loseHandle(err) },
+	}
 }
+
+func (l *lease) isLost() bool { return l != nil && l.lost.Load() }
 
 // end frees what the contexts hold.
 func (l *lease) end() {
-	if l.lose != nil {
+	if l != nil {
 		l.lose(context.Canceled)
 	}
 }
@@ -97,6 +99,7 @@ func (s *Session) noteStore(err error) {
 func (s *Session) refused(w *work, err error) Outcome {
 	o := Outcome{Delivery: w.d, Err: err}
 	var held *idempotency.HeldError
+	var exhausted *idempotency.ExhaustedError
 	switch {
 	case errors.Is(err, idempotency.ErrCompleted):
 		o.Verdict, o.Err = VerdictDuplicate, nil
@@ -105,7 +108,10 @@ func (s *Session) refused(w *work, err error) Outcome {
 		o.Verdict = VerdictDeferred
 		o.Delay = s.wholeSeconds(w.d, max(time.Until(held.Until)+idempotency.MaxSkew, time.Second))
 		return o
-	case w.d.Invalid != nil, retry.IsPermanent(err), errors.Is(err, idempotency.ErrExhausted),
+	case errors.As(err, &exhausted):
+		w.d.attempt, w.d.maxAttempts = max(exhausted.Attempts, 1), s.c.cfg.Redelivery.MaxAttempts
+		return s.reject(o)
+	case w.d.Invalid != nil, retry.IsPermanent(err),
 		errors.Is(err, idempotency.ErrMismatch), errors.Is(err, idempotency.ErrNoPayload):
 		return s.reject(o)
 	case s.start.Err() != nil:
@@ -122,8 +128,8 @@ func (s *Session) refused(w *work, err error) Outcome {
 // run the handler once more. It returns false if the session was not willing to
 // wait for it and has gone on.
 func (s *Session) record(w *work) bool {
-	l := &w.run.lease
-	if l.claim == nil {
+	l := w.run.lease.Load()
+	if l == nil {
 		return true
 	}
 	defer l.end()
@@ -144,7 +150,8 @@ func recordOutcome(ctx context.Context, claim *idempotency.Claim, o *Outcome, lo
 	case o.Verdict == VerdictDone:
 		return claim.Complete(ctx)
 	case lost:
-		return nil // somebody else's by now
+		o.leave() // if that was not known yet when it was judged
+		return nil
 	case o.Verdict == VerdictRejected:
 		err = claim.Reject(ctx, o.Err)
 	case o.Verdict == VerdictDeferred:
@@ -152,9 +159,12 @@ func recordOutcome(ctx context.Context, claim *idempotency.Claim, o *Outcome, lo
 	default:
 		err = claim.Release(ctx, o.Err)
 	}
-	if errors.Is(err, idempotency.ErrCompleted) {
+	switch {
+	case errors.Is(err, idempotency.ErrCompleted):
 		o.Verdict, o.Err, o.Delay = VerdictDone, nil, 0
 		return nil
+	case errors.Is(err, idempotency.ErrLost):
+		o.leave()
 	}
 	return err
 }
@@ -177,17 +187,17 @@ func (s *Session) Renew(ctx context.Context) (lost int) {
 	s.mu.Lock()
 	var held []*lease
 	for _, w := range s.inflight {
-		if w.phase == running && w.run.lease.held.Load() {
-			held = append(held, &w.run.lease)
+		if l := w.run.lease.Load(); l != nil && w.phase == running {
+			held = append(held, l)
 		}
 	}
 	s.mu.Unlock()
 	for _, l := range held {
 		err := l.claim.Renew(ctx, time.Now().Add(s.c.cfg.Idempotency.Lease()))
-		if errors.Is(err, idempotency.ErrLost) || err != nil && time.Now().After(l.claim.Until()) {
+		if errors.Is(err, idempotency.ErrLost) || time.Now().After(l.claim.Until()) && !l.completed() {
 			lost++
 			l.lost.Store(true)
-			l.lose(fmt.Errorf("%w: %w", ErrLeaseLost, err))
+			l.lose(errors.Join(ErrLeaseLost, err))
 		}
 	}
 	return lost

@@ -70,7 +70,6 @@ func (v Verdict) String() string {
 // Outcome is the result of one delivery.
 type Outcome struct {
 	Delivery *Delivery
-	Verdict  Verdict
 	// Err says why, for every verdict but done and duplicate.
 	Err error
 	// Attempt is the number of the attempt; 0 if the handler was not entered.
@@ -80,7 +79,8 @@ type Outcome struct {
 	// Delay is how long the message should stay invisible from now on, in
 	// whole seconds, if it is not acknowledged. 0 makes it visible at once;
 	// negative leaves its visibility as it is.
-	Delay time.Duration
+	Delay   time.Duration
+	Verdict Verdict
 	// Parked says that a rejected message was copied to a dead-letter queue,
 	// and that the copy was confirmed.
 	Parked bool

@@ -34,8 +34,11 @@ func (s *Session) judge(w *work, err error) Outcome {
 		o.Attempt = w.d.attempt
 	}
 	switch {
-	case err == nil || w.run.lease.completed():
+	case err == nil || w.run.lease.Load().completed():
 		o.Verdict, o.Err = VerdictDone, nil
+		return o
+	case w.run.lease.Load().isLost():
+		o.leave()
 		return o
 	case retry.IsPermanent(err):
 		return s.reject(o)
@@ -44,9 +47,6 @@ func (s *Session) judge(w *work, err error) Outcome {
 	case errors.Is(w.run.cut, ErrDraining):
 		// Cut by our own drain: not the message's fault.
 		o.Verdict, o.Delay = VerdictDeferred, 0
-		return o
-	case w.run.lease.lost.Load():
-		o.Verdict, o.Delay = VerdictRetry, leaveVisibility // somebody else's by now
 		return o
 	}
 	if limit := s.c.cfg.Redelivery.MaxAttempts; limit > 0 && o.Attempt >= limit {
@@ -65,6 +65,18 @@ func (s *Session) judge(w *work, err error) Outcome {
 	}
 	return o
 }
+
+// leave makes o the outcome of a failure under a lease that was lost: the
+// message is somebody else's by now, whatever was wrong with it here.
+func (o *Outcome) leave() {
+	o.Verdict, o.Delay = VerdictRetry, leaveVisibility
+	if o.Tries == 0 {
+		o.Verdict = VerdictDeferred
+	}
+}
+
+// errGuardHangs says that a delivery was cut off before its handler was entered.
+var errGuardHangs = errors.New("the idempotency store or the key function did not answer in time")
 
 // reject makes o a rejected outcome that comes back, if it was not parked and
 // SQS has receives left for it, after 2 s doubled by each receive, up to 15 min.
@@ -129,7 +141,12 @@ func (s *Session) abandonedOutcome(w *work) Outcome {
 		Err:     fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(s.handle)),
 		Attempt: max(w.d.ReceiveCount, 1), Tries: int(w.run.tries.Load()),
 	}
-	if l := &w.run.lease; l.held.Load() {
+	if o.Tries == 0 {
+		o.Verdict, o.Attempt = VerdictDeferred, 0
+		o.Err = fmt.Errorf("%w: %w", errGuardHangs, context.Cause(s.handle))
+		return o
+	}
+	if l := w.run.lease.Load(); l != nil {
 		if o.Attempt = l.claim.Attempt(); l.claim.Completed() {
 			o.Verdict, o.Err, o.Delay = VerdictDone, nil, 0
 		}

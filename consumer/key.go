@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ackwise/ackwise/retry"
@@ -53,7 +54,8 @@ func (m *Message) Life() int64 {
 // Key names the work that a message asks for. Two messages with the same key
 // are the same work. Keys of different kinds are never the same.
 type Key struct {
-	// Kind says what sort of value it is, for instance "json:order.id".
+	// Kind says what sort of value it is, for instance "json.order.id". Default
+	// "key". In the store, # and : in it are written as %23 and %3A.
 	Kind string
 	// Value is the key itself. Empty means that the message has none.
 	Value string
@@ -76,9 +78,13 @@ func MessageID(m *Message) (Key, error) { return Key{Kind: "id", Value: m.Origin
 // JSONField takes the key from the body: a string, a number or a bool at a path
 // of object members. Anything else there, null and "" included, is no key.
 func JSONField(path ...string) KeyFunc {
-	kind := "json:" + strings.Join(path, ".")
+	kind := "json." + strings.Join(path, ".")
+	path = slices.Clone(path)
 	return func(m *Message) (Key, error) {
 		raw := json.RawMessage(m.Body)
+		if len(path) == 0 && json.Unmarshal(raw, &raw) != nil {
+			return Key{Kind: kind}, nil
+		}
 		for _, name := range path {
 			raw = member(raw, name)
 		}
@@ -115,7 +121,7 @@ func scalar(raw json.RawMessage) string {
 // AttributeKey takes the key from a message attribute of type String or Number.
 func AttributeKey(name string) KeyFunc {
 	return func(m *Message) (Key, error) {
-		return Key{Kind: "attribute:" + name, Value: m.Attributes[name].StringValue}, nil
+		return Key{Kind: "attribute." + name, Value: m.Attributes[name].StringValue}, nil
 	}
 }
 
@@ -153,5 +159,10 @@ func (c *Consumer) keyOf(m *Message) (key Key, err error) {
 	if key.Kind == "" {
 		key.Kind = "key"
 	}
+	key.Kind = kindEscaper.Replace(key.Kind)
 	return key, nil
 }
+
+// kindEscaper keeps a kind, in which a member of a body or an attribute may be
+// named, from running into what stands beside it in a store's key.
+var kindEscaper = strings.NewReplacer("%", "%25", "#", "%23", ":", "%3A")

@@ -2,7 +2,7 @@ package consumer
 
 import (
 	"context"
-	"strconv"
+	"fmt"
 )
 
 // phase is where a delivery is on its way. It only ever grows.
@@ -19,15 +19,15 @@ const (
 type work struct {
 	d      *Delivery
 	newest *Delivery // the one whose receipt counts, if others joined
-	joined []*work   // the same message again
+	joined *work     // the same message again, linked by next
 	lane   *lane     // nil on a standard queue
-	next   *work     // in the ready list or in the lane
-	phase  phase
+	next   *work     // in the ready list, in the lane, or among those that joined
+	result *Outcome  // where the outcome goes; nil if nobody asks for it
 	// out is the outcome from when there is one until it is published. It is an
 	// array so that Settle can be handed a slice of it.
-	out   [1]Outcome
-	final Outcome // the outcome as published
+	out [1]Outcome
 
+	phase    phase
 	roomless bool // was turned away: holds no room
 	staffed  bool // a goroutine that the session counts is settling it
 	apart    bool // and that one does nothing else
@@ -93,7 +93,7 @@ func (s *Session) enqueue(ws []work) error {
 func (s *Session) place(w *work) {
 	id := w.d.ID
 	if first := s.inflight[id]; first != nil && id != "" {
-		first.joined = append(first.joined, w)
+		w.next, first.joined = first.joined, w
 		if w.d.ReceiveCount >= first.newest.ReceiveCount {
 			first.newest = w.d
 		}
@@ -121,9 +121,7 @@ func (s *Session) name(w *work) string {
 	if w.d.ID != "" {
 		return w.d.ID
 	}
-	s.seq++
-	w.run.alias = "\x00" + strconv.Itoa(s.seq)
-	return w.run.alias
+	return fmt.Sprintf("\x00%p", w)
 }
 
 // hire starts a goroutine if there is work for one and the concurrency allows

@@ -32,7 +32,7 @@ func (l *lines) records(t *testing.T) []map[string]any {
 		all = append(all, r)
 	}
 	slices.SortStableFunc(all, func(a, b map[string]any) int {
-		return cmpString(a["message_id"].(string), b["message_id"].(string)) //nolint:forcetypeassert // panics if it is none
+		return cmpString(a["message_id"].(string), b["message_id"].(string))
 	})
 	return all
 }
@@ -60,41 +60,47 @@ func TestLog_OneLinePerOutcomeThatIsNotDoneAndNeverABody(t *testing.T) {
 			d.Attributes = map[string]consumer.Attribute{"k": {DataType: "String", StringValue: marker}}
 		}
 		newConsumer(t, cfg, h).Process(timeout(t, time.Minute), newFIFO(t), ds)
-		base := func(id, level, verdict string, attempt int, extra map[string]any) map[string]any {
-			r := map[string]any{
-				"level": level, "msg": "message not done", "queue": fifoARN, "message_id": id, "receives": 1.0,
-				"verdict": verdict, "attempt": float64(attempt), "tries": float64(attempt),
-			}
-			maps.Copy(r, extra)
-			return r
-		}
-		const gaveUp = " (gave up after 1 try: all tries were used)"
-		wanted := []map[string]any{
-			base("a2", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "declined" + gaveUp}),
-			base("a3", "INFO", "deferred", 0, map[string]any{"delay": 10e9, "error": "an earlier message of the group was not finished (message a2)"}),
-			base("b1", "ERROR", "rejected", 1, map[string]any{"parked": true, "error": "declined"}),
-			base("c1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler panicked: boom" + gaveUp}),
-			base("d1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler called runtime.Goexit" + gaveUp}),
-			base("e1", "ERROR", "rejected", 0, map[string]any{"delay": 4e9, "error": "undecodable"}),
-			base("f1", "ERROR", "rejected", 1, map[string]any{"delay": 4e9, "error": "declined (parking failed: full)"}),
-			base("g1", "WARN", "retry", 1, map[string]any{"error": "the handler did not return when its context ended: the deadline of the invocation is near"}),
-		}
-		got := log.records(t)
-		for _, r := range got {
-			stack, has := r["stack"].(string)
-			if id := r["message_id"]; has != (id == "c1" || id == "d1") || has && !strings.Contains(stack, "recover_test.go") {
-				t.Errorf("%v: stack: %q", id, stack)
-			}
-			delete(r, "stack")
-		}
-		if diff := cmp.Diff(wanted, got); diff != "" {
-			t.Errorf("log (-want +got):\n%s", diff)
-		}
+		checkLog(t, log.records(t))
 		if strings.Contains(log.String(), marker) {
 			t.Error("the log has a body or an attribute in it")
 		}
 		time.Sleep(2 * time.Hour)
 	})
+}
+
+func checkLog(t *testing.T, got []map[string]any) {
+	t.Helper()
+	base := func(id, level, verdict string, attempt int, extra map[string]any) map[string]any {
+		r := map[string]any{
+			"level": level, "msg": "message not done", "queue": fifoARN, "message_id": id, "receives": 1.0,
+			"verdict": verdict, "attempt": float64(attempt), "tries": float64(attempt),
+		}
+		maps.Copy(r, extra)
+		return r
+	}
+	const gaveUp = " (gave up after 1 try: all tries were used)"
+	wanted := []map[string]any{
+		base("a2", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "declined" + gaveUp}),
+		base("a3", "INFO", "deferred", 0, map[string]any{"delay": 10e9, "error": "an earlier message of the group was not finished (message a2)"}),
+		base("b1", "ERROR", "rejected", 1, map[string]any{"parked": true, "error": "declined"}),
+		base("c1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler panicked: boom" + gaveUp}),
+		base("d1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler called runtime.Goexit" + gaveUp}),
+		base("e1", "ERROR", "rejected", 0, map[string]any{"delay": 4e9, "error": "undecodable"}),
+		base("f1", "ERROR", "rejected", 1, map[string]any{"delay": 4e9, "error": "declined (parking failed: full)"}),
+		base("g1", "WARN", "retry", 1, map[string]any{
+			"error": "the handler did not return when its context ended: the deadline of the invocation is near",
+		}),
+	}
+	for _, r := range got {
+		stack, has := r["stack"].(string)
+		if id := r["message_id"]; has != (id == "c1" || id == "d1") || has && !strings.Contains(stack, "recover_test.go") {
+			t.Errorf("%v: stack: %q", id, stack)
+		}
+		delete(r, "stack")
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("log (-want +got):\n%s", diff)
+	}
 }
 
 func TestLog_NothingForDone(t *testing.T) {
@@ -137,6 +143,13 @@ func TestLog_SaysWhenAnAcknowledgementIsUnconfirmed(t *testing.T) {
 			t.Errorf("log: %v", records)
 		}
 	})
+}
+
+func TestAttempt_OfAMessageThatIsNotRun(t *testing.T) {
+	t.Parallel()
+	n, limit := (&consumer.Message{ReceiveCount: 3}).Attempt()
+	want(t, "attempt", n, 3)
+	want(t, "limit", limit, 0)
 }
 
 func TestAttempt(t *testing.T) {

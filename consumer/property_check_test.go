@@ -12,46 +12,46 @@ import (
 // check compares what was seen with what must hold. w.mu is held.
 func (w *witness) check(s scenario, outs []consumer.Outcome) {
 	if len(w.outcomes) != len(s.ids) {
-		w.fault("%d outcomes of %d deliveries", len(w.outcomes), len(s.ids))
+		w.faultf("%d outcomes of %d deliveries", len(w.outcomes), len(s.ids))
 	}
 	if w.most > s.concurrency {
-		w.fault("%d handlers at once at concurrency %d", w.most, s.concurrency)
+		w.faultf("%d handlers at once at concurrency %d", w.most, s.concurrency)
 	}
 	for i, o := range outs {
 		if o.Delivery.ID != s.ids[i] {
-			w.fault("outcome %d is of %s, not of %s", i, o.Delivery.ID, s.ids[i])
+			w.faultf("outcome %d is of %s, not of %s", i, o.Delivery.ID, s.ids[i])
 		}
 	}
 	for _, o := range w.outcomes {
-		w.checkOutcome(s, o)
+		w.checkOutcome(o)
 	}
 	if outs != nil {
 		w.checkBatch(s, outs)
 	}
 }
 
-func (w *witness) checkOutcome(s scenario, o consumer.Outcome) {
+func (w *witness) checkOutcome(o consumer.Outcome) {
 	id := o.Delivery.ID
 	switch {
 	case o.Verdict == consumer.VerdictDone && !w.succeeded[id]:
-		w.fault("%s is done, but its handler never returned nil", id)
+		w.faultf("%s is done, but its handler never returned nil", id)
 	case o.Parked && !w.parked[id]:
-		w.fault("%s is said to be parked", id)
+		w.faultf("%s is said to be parked", id)
 	case o.Verdict == consumer.VerdictRetry && o.Err == nil, o.Verdict == consumer.VerdictDeferred && o.Err == nil:
-		w.fault("%s: no reason for %v", id, o.Verdict)
+		w.faultf("%s: no reason for %v", id, o.Verdict)
 	case o.Tries > 3 || (o.Tries == 0) != (o.Attempt == 0):
-		w.fault("%s: %d tries in attempt %d", id, o.Tries, o.Attempt)
+		w.faultf("%s: %d tries in attempt %d", id, o.Tries, o.Attempt)
 	case o.Verdict == consumer.VerdictDeferred && o.Attempt > 0 && !errors.Is(o.Err, consumer.ErrDraining):
-		w.fault("%s: deferred, but attempt %d counts", id, o.Attempt)
+		w.faultf("%s: deferred, but attempt %d counts", id, o.Attempt)
 	}
 	if o.Acknowledged() {
 		return
 	}
 	if o.Delay%time.Second != 0 && o.Delay >= 0 || o.Delay > 12*time.Hour {
-		w.fault("%s: delay %v", id, o.Delay)
+		w.faultf("%s: delay %v", id, o.Delay)
 	}
 	if o.Delay == 0 && !errors.Is(o.Err, consumer.ErrDraining) && !errors.Is(o.Err, consumer.ErrGroupFailed) {
-		w.fault("%s: visible at once, though nobody asked for it: %v", id, o.Err)
+		w.faultf("%s: visible at once, though nobody asked for it: %v", id, o.Err)
 	}
 }
 
@@ -63,13 +63,13 @@ func (w *witness) checkBatch(s scenario, outs []consumer.Outcome) {
 	for _, o := range outs {
 		id := o.Delivery.ID
 		if w.tries[id] != o.Tries {
-			w.fault("%s: %d tries in the outcome, %d calls", id, o.Tries, w.tries[id])
+			w.faultf("%s: %d tries in the outcome, %d calls", id, o.Tries, w.tries[id])
 		}
 		if w.succeeded[id] && o.Verdict != consumer.VerdictDone && !errors.Is(o.Err, consumer.ErrAbandoned) {
-			w.fault("%s ran to success and is reported as %v", id, o.Verdict)
+			w.faultf("%s ran to success and is reported as %v", id, o.Verdict)
 		}
 		if before, twice := verdicts[id]; twice && before.Verdict != o.Verdict {
-			w.fault("%s has verdicts %v and %v", id, before.Verdict, o.Verdict)
+			w.faultf("%s has verdicts %v and %v", id, before.Verdict, o.Verdict)
 		}
 		verdicts[id] = o
 	}
@@ -95,14 +95,14 @@ func (w *witness) checkGroup(order, ran []string, verdicts map[string]consumer.O
 	for _, id := range order {
 		o := verdicts[id]
 		if failed != "" && (o.Verdict != consumer.VerdictDeferred || o.Attempt != 0 || w.tries[id] > 0) {
-			w.fault("%s comes after %s, which stays on the queue, and is %v after %d tries", id, failed, o.Verdict, w.tries[id])
+			w.faultf("%s comes after %s, which stays on the queue, and is %v after %d tries", id, failed, o.Verdict, w.tries[id])
 		}
 		if !o.Acknowledged() || id == unconfirmed {
 			failed = id
 		}
 		if w.tries[id] > 0 {
 			if at >= len(ran) || ran[at] != id {
-				w.fault("%s is out of order in %v", id, ran)
+				w.faultf("%s is out of order in %v", id, ran)
 			}
 			at++
 		}
@@ -114,16 +114,16 @@ func (w *witness) checkGroup(order, ran []string, verdicts map[string]consumer.O
 func (w *witness) checkSlots(t *testing.T, s scenario, c *consumer.Consumer) {
 	t.Helper()
 	if c.Stuck() {
-		w.fault("stuck although every handler has returned")
+		w.faultf("stuck although every handler has returned")
 	}
 	ids := []string{"v", "w", "x", "y", "z"}[:s.concurrency]
 	begin := time.Now()
 	for _, o := range c.Process(t.Context(), newSource(t), deliveries(ids...)) {
 		if o.Verdict != consumer.VerdictDone {
-			w.fault("afterwards: %s", short(o))
+			w.faultf("afterwards: %s", short(o))
 		}
 	}
 	if took := time.Since(begin); took != time.Second {
-		w.fault("%d messages took %v at concurrency %d: slots were lost", s.concurrency, took, s.concurrency)
+		w.faultf("%d messages took %v at concurrency %d: slots were lost", s.concurrency, took, s.concurrency)
 	}
 }

@@ -84,7 +84,7 @@ type witness struct {
 	faults    []string
 }
 
-func (w *witness) fault(format string, args ...any) {
+func (w *witness) faultf(format string, args ...any) {
 	w.faults = append(w.faults, fmt.Sprintf(format, args...))
 }
 
@@ -98,10 +98,10 @@ func (w *witness) enter(m *consumer.Message, fifo bool) (try int) {
 	w.now++
 	w.most = max(w.most, w.now)
 	if w.running[m.ID]++; w.running[m.ID] > 1 {
-		w.fault("%s runs twice at the same time", m.ID)
+		w.faultf("%s runs twice at the same time", m.ID)
 	}
 	if w.running["group "+m.GroupID]++; fifo && w.running["group "+m.GroupID] > 1 {
-		w.fault("group %s runs twice at the same time", m.GroupID)
+		w.faultf("group %s runs twice at the same time", m.GroupID)
 	}
 	return w.tries[m.ID]
 }
@@ -220,7 +220,7 @@ func (s scenario) run(t *testing.T, c *consumer.Consumer, w *witness) []consumer
 		o.Context = timeout(t, s.deadline)
 		outs := c.Open(src, o).Run(s.deliveries())
 		if took := time.Since(begin); took > s.deadline-20*time.Millisecond {
-			w.fault("Run took %v of %v", took, s.deadline)
+			w.faultf("Run took %v of %v", took, s.deadline)
 		}
 		return outs
 	}
@@ -228,11 +228,11 @@ func (s scenario) run(t *testing.T, c *consumer.Consumer, w *witness) []consumer
 	session := c.Open(src, o)
 	for _, d := range s.deliveries() {
 		if err := session.Submit(timeout2(t, 20*time.Second), d); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			w.fault("Submit: %v", err)
+			w.faultf("Submit: %v", err)
 		}
 	}
 	if err := session.Close(timeout2(t, s.grace)); err != nil {
-		w.fault("Close: %v", err)
+		w.faultf("Close: %v", err)
 	}
 	return nil
 }

@@ -64,7 +64,6 @@ type Session struct {
 	starting  int // those of them that have not taken anything yet
 	apart     int // goroutines that do nothing but settle
 	unsettled int
-	seq       int
 	idle      chan struct{} // closed when unsettled drops to 0
 	closed    bool
 }
@@ -126,28 +125,32 @@ func (s *Session) openContexts(o SessionOptions) {
 // taken is deferred. The one exception is [ErrClosed], after Close, when
 // nothing can be settled any more.
 func (s *Session) Submit(ctx context.Context, ds ...*Delivery) error {
-	_, err := s.submit(ctx, ds)
-	return err
+	return s.submit(ctx, ds, nil)
 }
 
-func (s *Session) submit(ctx context.Context, ds []*Delivery) ([]work, error) {
+// submit does what Submit does and writes the outcomes to outs, if that is not
+// nil.
+func (s *Session) submit(ctx context.Context, ds []*Delivery, outs []Outcome) error {
 	ws := make([]work, len(ds))
 	for i, d := range ds {
 		ws[i].d, ws[i].newest = d, d
+		if outs != nil {
+			ws[i].result = &outs[i]
+		}
 	}
 	if s.room == nil {
-		return ws, s.enqueue(ws)
+		return s.enqueue(ws)
 	}
 	for i := range ws {
 		if err := s.acquire(ctx); err != nil {
-			return ws, errors.Join(err, s.turnAway(ws[i:], err))
+			return errors.Join(err, s.turnAway(ws[i:], err))
 		}
 		if err := s.enqueue(ws[i : i+1]); err != nil {
 			s.room.Release(1)
-			return ws, err
+			return err
 		}
 	}
-	return ws, nil
+	return nil
 }
 
 func (s *Session) acquire(ctx context.Context) error {
@@ -194,16 +197,15 @@ func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Ou
 // Run submits ds, waits until all of them have their outcomes or the session's
 // time is up, and closes the session. The outcomes are in the order of ds.
 func (s *Session) Run(ds []*Delivery) []Outcome {
-	ws, _ := s.submit(context.Background(), ds)
+	outs := make([]Outcome, len(ds))
+	for i, d := range ds {
+		outs[i].Delivery = d
+	}
+	_ = s.submit(context.Background(), ds, outs)
 	select {
 	case <-s.idleNow():
 	case <-s.start.Done():
 	}
 	_ = s.Close(context.Background())
-	outs := make([]Outcome, len(ws))
-	for i := range ws {
-		outs[i] = ws[i].final
-		outs[i].Delivery = ds[i] // not the newest of those that joined
-	}
 	return outs
 }

@@ -175,14 +175,15 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 		s.mu.Unlock()
 		return outdated
 	}
-	late := s.book(w, o)
+	n, late := s.book(w, o)
 	s.mu.Unlock()
 	if s.room != nil && !w.roomless {
-		s.room.Release(int64(1 + len(w.joined)))
+		s.room.Release(int64(n))
 	}
 	s.report(&o)
-	for _, j := range w.joined {
-		s.report(&j.final)
+	for j := w.joined; j != nil; j = j.next {
+		o.Delivery = j.d
+		s.report(&o)
 	}
 	if late {
 		s.deferWaiting()
@@ -190,21 +191,21 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 	return published
 }
 
-// book does publish's bookkeeping, with s.mu held. It reports whether it has
-// made something ready that can no longer start.
-func (s *Session) book(w *work, o Outcome) (late bool) {
-	w.phase, w.final = settled, o
+// book does publish's bookkeeping, with s.mu held. It returns how many deliveries
+// have their outcome by it, and whether it has made something ready that can no
+// longer start.
+func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 	if w.apart {
 		s.apart--
 	}
-	if w.run.alias != "" {
-		delete(s.inflight, w.run.alias)
-	} else if s.inflight[w.d.ID] == w {
-		delete(s.inflight, w.d.ID)
+	if name := s.name(w); s.inflight[name] == w {
+		delete(s.inflight, name)
 	}
-	for _, j := range w.joined {
-		j.phase, j.final = settled, o
-		j.final.Delivery = j.d
+	w.settled(o)
+	n = 1
+	for j := w.joined; j != nil; j = j.next {
+		j.settled(o)
+		n++
 	}
 	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
 		if next := w.lane.waiting.pop(); next != nil {
@@ -217,9 +218,18 @@ func (s *Session) book(w *work, o Outcome) (late bool) {
 			delete(s.lanes, w.lane.group)
 		}
 	}
-	if s.unsettled -= 1 + len(w.joined); s.unsettled == 0 && s.idle != nil {
+	if s.unsettled -= n; s.unsettled == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
-	return late
+	return n, late
+}
+
+// settled makes o the outcome of w for good.
+func (w *work) settled(o Outcome) {
+	w.phase = settled
+	if w.result != nil {
+		*w.result = o
+		w.result.Delivery = w.d // not the newest of those that joined
+	}
 }

@@ -14,7 +14,6 @@ import (
 
 // attempt is what a delivery's run of the handler leaves behind.
 type attempt struct {
-	alias   string       // key among those on their way, for a message without id
 	entered bool         // the guard has let it pass
 	tries   atomic.Int32 // read from outside when the handler is abandoned
 	// cut is the cause with which the handler's context had ended by the time
@@ -23,13 +22,12 @@ type attempt struct {
 	// exited is set while a try that ended in runtime.Goexit has not been
 	// accounted for.
 	exited error
-	lease  lease
+	lease  atomic.Pointer[lease] // nil without an idempotency store
 }
 
-// lease is the claim that a handler runs under, with an idempotency store.
+// lease is the claim that a handler runs under.
 type lease struct {
 	claim *idempotency.Claim
-	held  atomic.Bool // the fields are set, for those who look from outside
 	lost  atomic.Bool
 	// start and handle are the session's contexts for this delivery alone; lose
 	// ends them.
@@ -39,7 +37,7 @@ type lease struct {
 
 // completed reports whether the work is recorded as done, by a transaction of
 // the handler's own.
-func (l *lease) completed() bool { return l.held.Load() && l.claim.Completed() }
+func (l *lease) completed() bool { return l != nil && l.claim.Completed() }
 
 // work is the life of a worker goroutine: it takes a slot, then a delivery, and
 // runs it. A first delivery that is not nil is one that already has a slot and
@@ -108,7 +106,7 @@ func (s *Session) process(w *work) bool {
 	ours := s.decide(w, s.run(w))
 	if !ours {
 		s.c.addStray(s.strayKey(w), -1)
-		w.run.lease.end()
+		w.run.lease.Load().end()
 	}
 	s.freeSlot()
 	if !ours {
@@ -149,7 +147,9 @@ func (s *Session) decide(w *work, o Outcome) bool {
 	if w.phase != running {
 		return false
 	}
-	o.Delivery = w.newest
+	if o.Delivery = w.newest; w.newest != w.d {
+		w.newest.attempt, w.newest.maxAttempts = w.d.attempt, w.d.maxAttempts
+	}
 	w.phase, w.out[0], w.staffed = settling, o, true
 	if w.apart = !s.quick || s.parks(w, &o) && s.apart < cap(s.c.slots); w.apart {
 		s.apart++
@@ -169,16 +169,16 @@ func (s *Session) attempt(w *work) error {
 		policy.Tries -= used - 1
 		policy.Backoff = func(n int) time.Duration { return backoff(n + used - 1) }
 	}
-	start := s.start
-	if w.run.lease.claim != nil {
-		start = w.run.lease.start
+	start, lease := s.start, w.run.lease.Load()
+	if lease != nil {
+		start = lease.start
 	}
 	err := retry.Do(start, policy, func(context.Context) error {
 		err := w.run.exited
 		if w.run.exited = nil; err == nil {
 			err = s.try(w)
 		}
-		if w.run.lease.completed() {
+		if lease.completed() {
 			return nil // it is done, whatever the handler says after that
 		}
 		return err
@@ -197,8 +197,8 @@ func (s *Session) attempt(w *work) error {
 // runtime.Goexit, which ends the goroutine: see work.
 func (s *Session) try(w *work) (err error) {
 	handle, watched := s.handle, s.c.cfg.Observe != nil
-	if w.run.lease.claim != nil {
-		handle = w.run.lease.handle
+	if lease := w.run.lease.Load(); lease != nil {
+		handle = lease.handle
 	}
 	ctx := handle
 	if limit := s.c.cfg.TryTimeout; limit > 0 {

@@ -30,14 +30,13 @@ const maxBatch = 10_000
 // the record says is read all the same), not the event.
 //
 // An event without Records gives nil; one whose Records are empty or null gives
-// an empty slice that is not nil. The result does not refer to the payload. The
-// strings of all messages share one copy of it, which lives as long as any of
-// them.
+// an empty slice that is not nil. The result does not refer to the payload.
 func decodeEvent(payload []byte) ([]record, error) {
-	text := string(payload)
-	records, ok := decodeUsual(text)
+	records, ok := decodeUsual(payload)
 	if !ok {
-		d := decoder{in: newTextDecoder(payload), text: text, utf8: utf8.ValidString(text)}
+		// The strings of all messages share this copy, which lives as long as
+		// any of them.
+		d := decoder{in: newTextDecoder(payload), text: string(payload), utf8: utf8.Valid(payload)}
 		if err := d.event(); err != nil {
 			return nil, describe(err, len(payload))
 		}

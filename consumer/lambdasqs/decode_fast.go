@@ -2,11 +2,8 @@ package lambdasqs
 
 import (
 	"encoding/base64"
-	"math/bits"
 	"slices"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ackwise/ackwise/consumer"
 )
@@ -19,200 +16,206 @@ import (
 //
 // It is here because of what the library costs on ten records, which is what
 // most invocations bring: two thirds of the time that decoding by encoding/json
-// and a loop without any framework would leave for all the rest. Nearly all of
-// the text is strings, and this looks at them eight bytes at a time.
-func decodeUsual(text string) (records []record, ok bool) {
-	c := cursor{text: text}
-	if !utf8.ValidString(text) || !c.skip(`{"Records":[`) {
+// and a loop without any framework would leave for all the rest. The strings of
+// a record share one allocation, so a message that is kept keeps no other.
+func decodeUsual(payload []byte) (records []record, ok bool) {
+	u := usual{cursor: cursor{text: payload}}
+	if !utf8.Valid(payload) || !u.skip(`{"Records":[`) {
 		return nil, false
 	}
-	for more := true; more; more = c.skip(",") {
-		records = growSlab(records, c.at, len(text))
-		if !c.record(&records[len(records)-1]) {
+	for more := true; more; more = u.skip(",") {
+		records = growSlab(records, u.at, len(payload))
+		if !u.record() {
 			return nil, false
 		}
+		u.finish(&records[len(records)-1])
 	}
-	return slices.Clip(records), c.skip("]}") && c.at == len(text)
+	return slices.Clip(records), u.skip("]}") && u.at == len(payload)
 }
 
-// cursor is a place in a text.
-type cursor struct {
-	text    string
-	at      int
-	scratch []byte
+// usual reads records. What it reads of one stands in the payload, or in the
+// cursor's scratch, until finish makes a record of it.
+type usual struct {
+	cursor
+	id, receipt, body, source, arn []byte
+	system                         []pair
+	attributes                     map[string]consumer.Attribute
+	buffer                         []byte
+	lastSource, lastARN            string // of the record before: they are all the same
 }
 
-// skip goes past what if that is next.
-func (c *cursor) skip(what string) bool {
-	if end := c.at + len(what); end <= len(c.text) && c.text[c.at:end] == what {
-		c.at = end
-		return true
-	}
-	return false
-}
+type pair struct{ name, value []byte }
 
-// string reads a string.
-func (c *cursor) string(dst *string) bool {
-	if !c.skip(`"`) {
+func (u *usual) record() bool {
+	if !u.skip("{") {
 		return false
 	}
-	begin, escaped := c.at, false
-	for {
-		c.at = endOfPlain(c.text, c.at)
-		switch {
-		case c.at >= len(c.text) || c.text[c.at] < ' ':
-			return false
-		case c.text[c.at] == '\\':
-			escaped = true
-			c.at += 2
-			continue
-		}
-		c.at++ // past the quote
-		if !escaped {
-			*dst = c.text[begin : c.at-1]
-			return true
-		}
-		var err error
-		c.scratch, err = jsontext.AppendUnquote(c.scratch[:0], c.text[begin-1:c.at])
-		*dst = string(c.scratch)
-		return err == nil
-	}
-}
-
-// name reads the name of a member and the colon. One with escapes is none that
-// is known.
-func (c *cursor) name() string {
-	var name string
-	if !c.string(&name) || !c.skip(":") {
-		return ""
-	}
-	return name
-}
-
-func (c *cursor) record(r *record) bool {
-	if !c.skip("{") {
-		return false
-	}
+	u.id, u.receipt, u.body, u.source, u.arn = nil, nil, nil, nil, nil
+	u.system, u.attributes, u.scratch = u.system[:0], nil, u.scratch[:0]
 	seen := 0
-	for more := true; more; more = c.skip(",") {
-		var ignored string
-		field, ok := 0, false
-		switch c.name() {
-		case "messageId":
-			field, ok = 1<<0, c.string(&r.message.ID)
-		case "receiptHandle":
-			field, ok = 1<<1, c.string(&r.delivery.Receipt)
-		case "body":
-			field, ok = 1<<2, c.string(&r.message.Body)
-		case "attributes":
-			field, ok = 1<<3, c.system(&r.message)
-		case "messageAttributes":
-			field, ok = 1<<4, c.attributes(&r.message)
-		case "md5OfBody":
-			field, ok = 1<<5, c.string(&ignored)
-		case "md5OfMessageAttributes":
-			field, ok = 1<<6, c.string(&ignored)
-		case "eventSource":
-			field, ok = 1<<7, c.string(&r.eventSource)
-		case "eventSourceARN":
-			field, ok = 1<<8, c.string(&r.message.QueueARN)
-		case "awsRegion":
-			field, ok = 1<<9, c.string(&ignored)
-		}
-		if !ok || seen&field != 0 {
+	for more := true; more; more = u.skip(",") {
+		field := u.field()
+		if field == 0 || seen&field != 0 {
 			return false
 		}
 		seen |= field
 	}
-	return c.skip("}")
+	return u.skip("}")
 }
 
-func (c *cursor) system(m *consumer.Message) bool {
-	if !c.skip("{") {
+// field reads a member of a record and says which it was, as a bit; 0 if it is
+// none of the usual, or not in the usual form.
+func (u *usual) field() int {
+	var ignored []byte
+	bit, ok := 0, false
+	switch string(u.name()) {
+	case "messageId":
+		bit, ok = 1<<0, u.string(&u.id)
+	case "receiptHandle":
+		bit, ok = 1<<1, u.string(&u.receipt)
+	case "body":
+		bit, ok = 1<<2, u.string(&u.body)
+	case "attributes":
+		bit, ok = 1<<3, u.readSystem()
+	case "messageAttributes":
+		bit, ok = 1<<4, u.readAttributes()
+	case "md5OfBody":
+		bit, ok = 1<<5, u.string(&ignored)
+	case "md5OfMessageAttributes":
+		bit, ok = 1<<6, u.string(&ignored)
+	case "eventSource":
+		bit, ok = 1<<7, u.string(&u.source)
+	case "eventSourceARN":
+		bit, ok = 1<<8, u.string(&u.arn)
+	case "awsRegion":
+		bit, ok = 1<<9, u.string(&ignored)
+	}
+	if !ok {
+		return 0
+	}
+	return bit
+}
+
+func (u *usual) readSystem() bool {
+	if !u.skip("{") {
 		return false
 	}
-	m.System = make(map[string]string)
-	for more := true; more; more = c.skip(",") {
-		var value string
-		name := c.name()
-		if name == "" || !c.string(&value) {
+	for more := true; more; more = u.skip(",") {
+		p := pair{name: u.name()}
+		if len(p.name) == 0 || !u.string(&p.value) {
 			return false
 		}
-		m.System[name] = value
+		u.system = append(u.system, p)
 	}
-	return c.skip("}")
+	return u.skip("}")
 }
 
-func (c *cursor) attributes(m *consumer.Message) bool {
-	if c.skip("{}") {
+func (u *usual) readAttributes() bool {
+	if u.skip("{}") {
 		return true
 	}
-	if !c.skip("{") {
+	if !u.skip("{") {
 		return false
 	}
-	m.Attributes = make(map[string]consumer.Attribute)
-	for more := true; more; more = c.skip(",") {
-		name := c.name()
-		_, twice := m.Attributes[name]
-		a, ok := c.attribute()
+	u.attributes = make(map[string]consumer.Attribute)
+	for more := true; more; more = u.skip(",") {
+		name := string(u.name())
+		_, twice := u.attributes[name]
+		a, ok := u.attribute()
 		if name == "" || twice || !ok {
 			return false
 		}
-		m.Attributes[name] = a
+		u.attributes[name] = a
 	}
-	return c.skip("}")
+	return u.skip("}")
 }
 
-func (c *cursor) attribute() (a consumer.Attribute, ok bool) {
-	if !c.skip("{") {
+func (u *usual) attribute() (a consumer.Attribute, ok bool) {
+	if !u.skip("{") {
 		return a, false
 	}
 	seen := 0
-	for more := true; more; more = c.skip(",") {
-		field, ok := 0, false
-		switch c.name() {
+	for more := true; more; more = u.skip(",") {
+		var value []byte
+		bit, ok := 0, false
+		switch string(u.name()) {
 		case "dataType":
-			field, ok = 1<<0, c.string(&a.DataType)
+			bit, ok = 1<<0, u.string(&value)
+			a.DataType = string(value)
 		case "stringValue":
-			field, ok = 1<<1, c.string(&a.StringValue)
+			bit, ok = 1<<1, u.string(&value)
+			a.StringValue = string(value)
 		case "binaryValue":
-			var text string
-			field, ok = 1<<2, c.string(&text)
-			b, err := base64.StdEncoding.DecodeString(text)
+			bit, ok = 1<<2, u.string(&value)
+			b, err := base64.StdEncoding.DecodeString(string(value))
 			a.BinaryValue, ok = b, ok && err == nil
 		case "stringListValues":
-			field, ok = 1<<3, c.skip("[]")
+			bit, ok = 1<<3, u.skip("[]")
 		case "binaryListValues":
-			field, ok = 1<<4, c.skip("[]")
+			bit, ok = 1<<4, u.skip("[]")
 		}
-		if !ok || seen&field != 0 {
+		if !ok || seen&bit != 0 {
 			return a, false
 		}
-		seen |= field
+		seen |= bit
 	}
-	return a, c.skip("}")
+	return a, u.skip("}")
 }
 
-// endOfPlain finds the first byte at i or after it that means something in a
-// JSON string: a quote, a backslash, a control character.
-func endOfPlain(s string, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(s); i += 8 {
-		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
-		// Each sets the high bit of the bytes that match. One above a match may
-		// be set by its carry, so only the lowest can be trusted, and only that
-		// is looked at.
-		quote, backslash := w^('"'*ones), w^('\\'*ones)
-		match := (quote-ones)&^quote | (backslash-ones)&^backslash | (w-' '*ones)&^w
-		if match &= highs; match != 0 {
-			return i + bits.TrailingZeros64(match)/8
-		}
+// finish makes the record: one string holds all that differs from record to
+// record.
+func (u *usual) finish(r *record) {
+	if string(u.source) != u.lastSource {
+		u.lastSource = string(u.source)
 	}
-	for ; i < len(s); i++ {
-		if s[i] == '"' || s[i] == '\\' || s[i] < ' ' {
-			return i
-		}
+	if string(u.arn) != u.lastARN {
+		u.lastARN = string(u.arn)
 	}
-	return i
+	r.eventSource, r.message.QueueARN, r.message.Attributes = u.lastSource, u.lastARN, u.attributes
+	b := append(append(append(u.buffer[:0], u.id...), u.receipt...), u.body...)
+	for _, p := range u.system {
+		b = append(b, p.value...)
+	}
+	u.buffer = b
+	rest := string(b)
+	cut := func(n int) string {
+		s := rest[:n]
+		rest = rest[n:]
+		return s
+	}
+	r.message.ID, r.delivery.Receipt, r.message.Body = cut(len(u.id)), cut(len(u.receipt)), cut(len(u.body))
+	if len(u.system) == 0 {
+		return
+	}
+	r.message.System = make(map[string]string, len(u.system))
+	for _, p := range u.system {
+		r.message.System[systemName(p.name)] = cut(len(p.value))
+	}
+}
+
+// systemName makes a string of the name of a system attribute, without an
+// allocation for those there are.
+func systemName(name []byte) string {
+	switch string(name) {
+	case "ApproximateReceiveCount":
+		return "ApproximateReceiveCount"
+	case "SentTimestamp":
+		return "SentTimestamp"
+	case "SenderId":
+		return "SenderId"
+	case "ApproximateFirstReceiveTimestamp":
+		return "ApproximateFirstReceiveTimestamp"
+	case "SequenceNumber":
+		return "SequenceNumber"
+	case "MessageGroupId":
+		return "MessageGroupId"
+	case "MessageDeduplicationId":
+		return "MessageDeduplicationId"
+	case "AWSTraceHeader":
+		return "AWSTraceHeader"
+	case "DeadLetterQueueSourceArn":
+		return "DeadLetterQueueSourceArn"
+	default:
+		return string(name)
+	}
 }

@@ -18,11 +18,11 @@ func TestDecodeUsualTakesWhatLambdaSends(t *testing.T) {
 		"sam-generated", "sns-wrapped", "standard", "stray-space", "trace-header",
 	}
 	for name, b := range fixtures(t) {
-		if _, ok := decodeUsual(string(compact(t, b))); ok != slices.Contains(usual, name) {
+		if _, ok := decodeUsual(compact(t, b)); ok != slices.Contains(usual, name) {
 			t.Errorf("%s: taken %t", name, ok)
 		}
 	}
-	if _, ok := decodeUsual(usualAttributes); !ok {
+	if _, ok := decodeUsual([]byte(usualAttributes)); !ok {
 		t.Error("message attributes are not taken")
 	}
 }
@@ -67,7 +67,7 @@ func TestEndOfPlain(t *testing.T) {
 		if i := strings.IndexFunc(s[from:], func(r rune) bool { return r == '"' || r == '\\' || r < ' ' }); i >= 0 {
 			want = from + i
 		}
-		if got := endOfPlain(s, from); got != want {
+		if got := endOfPlain([]byte(s), from); got != want {
 			rt.Fatalf("endOfPlain(%q, %d) is %d, want %d", s, from, got, want)
 		}
 	})
