@@ -2,10 +2,42 @@ package consumer
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 var alwaysClosed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// tally counts goroutines, and can be waited for until some time.
+type tally struct {
+	mu   sync.Mutex
+	n    int
+	done chan struct{} // closed when n drops to 0
+}
+
+func (t *tally) Add(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n += n; t.n == 0 && t.done != nil {
+		close(t.done)
+		t.done = nil
+	}
+}
+
+func (t *tally) Done() { t.Add(-1) }
+
+// zero returns a channel that is closed when nothing is counted.
+func (t *tally) zero() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == 0 {
+		return alwaysClosed
+	}
+	if t.done == nil {
+		t.done = make(chan struct{})
+	}
+	return t.done
+}
 
 // idleNow returns a channel that is closed when nothing is unsettled.
 func (s *Session) idleNow() <-chan struct{} {
@@ -55,8 +87,13 @@ func (s *Session) Close(ctx context.Context) error {
 		// A Submit was quicker, and is deferring what it brought.
 		<-s.idleNow()
 	}
-	s.goroutines.Wait()
 	err := s.src.Flush(s.last)
+	// What is left to do is to tell hooks and log, which must not cost the answer.
+	if s.clock.leave.IsZero() {
+		<-s.goroutines.zero()
+	} else {
+		waitUntil(s.goroutines.zero(), s.clock.leave)
+	}
 	s.endHandlers(ErrDraining)
 	s.release()
 	return err
@@ -104,6 +141,7 @@ func (s *Session) abandon() {
 			continue
 		}
 		s.c.addStray(s.strayKey(w), 1)
+		w.run.stray.Store(true)
 		w.phase = settling
 		s.workers--
 		left = append(left, w)
@@ -127,11 +165,7 @@ func (s *Session) settleAbandoned(w *work, o Outcome) {
 	s.mu.Lock()
 	w.out[0], w.staffed = o, true
 	s.mu.Unlock()
-	go func() {
-		if s.settle(w) {
-			s.goroutines.Done()
-		}
-	}()
+	go s.settleApart(w)
 }
 
 // giveUp publishes what is not settled although the time is up. What has an
@@ -149,6 +183,7 @@ func (s *Session) giveUp() {
 			o = s.putOff(Outcome{Delivery: w.newest}, context.Cause(s.start))
 		}
 		o.Delivery = w.newest
+		w.left = true
 		stuck, outs = append(stuck, w), append(outs, o)
 	}
 	s.mu.Unlock()

@@ -60,8 +60,9 @@ type Config struct {
 type Redelivery struct {
 	// Backoff is how long a message stays invisible after its nth attempt (its
 	// nth receive, without an idempotency store). Whole seconds, rounded up; 0
-	// makes it visible at once. Default: half jitter under an exponential from
-	// 10 s to 15 min, so that delays grow with each failure. What [retry.After]
+	// makes it visible at once; a negative answer leaves its visibility as it is.
+	// Default: half jitter under an exponential from 10 s to 15 min, so that
+	// delays grow with each failure until they reach that. What [retry.After]
 	// asked for goes before it. Never beyond the 12 hours that SQS allows.
 	Backoff retry.Backoff
 	// MaxAttempts is how many attempts a message gets before it is rejected. It

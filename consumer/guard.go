@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/retry"
@@ -20,7 +23,7 @@ func (s *Session) guard(w *work) error {
 	switch {
 	case w.d.Invalid != nil:
 		return w.d.Invalid
-	case w.d.ID != "" && s.c.isStray(s.strayKey(w)):
+	case (w.d.ID != "" || s.queue.FIFO) && s.c.isStray(s.strayKey(w)):
 		return ErrStillRunning
 	}
 	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
@@ -31,31 +34,56 @@ func (s *Session) guard(w *work) error {
 }
 
 func (s *Session) claim(w *work) error {
-	key, err := s.c.keyOf(w.d.Message)
+	key, err := s.keyOf(w)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(s.start, storeTimeout)
-	defer cancel()
-	done, err := s.probe(ctx)
-	if err != nil {
-		return err
-	}
-	limit := s.c.cfg.Redelivery.MaxAttempts
-	claim, err := s.c.cfg.Idempotency.Claim(ctx, idempotency.Work{
+	claim, err := s.callClaim(idempotency.Work{
 		Namespace: s.queue.ARN, Kind: key.Kind, Key: key.Value, Life: w.d.Life(),
-		MaxAttempts: limit, Deadline: s.clock.deadline, Payload: w.d.Body,
+		MaxAttempts: s.c.cfg.Redelivery.MaxAttempts, Deadline: s.clock.deadline, Payload: w.d.Body,
 	})
-	done(err)
 	if err != nil {
 		return err
 	}
-	if limit > 0 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.phase != running {
+		return ErrAbandoned // the message may be read elsewhere by now; its key is free when the lease ends
+	}
+	if limit := s.c.cfg.Redelivery.MaxAttempts; limit > 0 {
 		w.d.maxAttempts = limit
 	}
 	w.d.attempt = claim.Attempt()
 	w.run.lease.Store(newLease(s.start, s.handle, claim))
 	return nil
+}
+
+// callClaim lets claims pass freely until the store fails once in this session,
+// and one at a time from then until one has gone through: a store that is down or
+// throttling is not helped by ten callers at once. The time that a claim may take
+// begins with the call, not with the wait for its turn.
+func (s *Session) callClaim(w idempotency.Work) (*idempotency.Claim, error) {
+	if s.storeDown.Load() {
+		turn, cancel := context.WithTimeout(s.start, storeTimeout)
+		defer cancel()
+		select {
+		case s.probing <- struct{}{}:
+			defer func() { <-s.probing }()
+		case <-turn.Done():
+			return nil, &idempotency.UnavailableError{Op: "claim", Err: context.Cause(turn)}
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.start, storeTimeout)
+	defer cancel()
+	claim, err := s.c.cfg.Idempotency.Claim(ctx, w)
+	switch {
+	case errors.Is(err, idempotency.ErrUnavailable):
+		s.storeDown.Store(true)
+	case err == nil, errors.Is(err, idempotency.ErrCompleted), errors.Is(err, idempotency.ErrHeld),
+		errors.Is(err, idempotency.ErrMismatch), errors.Is(err, idempotency.ErrExhausted):
+		s.storeDown.Store(false) // the store has answered
+	}
+	return claim, err
 }
 
 func newLease(start, handle context.Context, c *idempotency.Claim) *lease {
@@ -76,31 +104,16 @@ func (l *lease) end() {
 	}
 }
 
-// probe lets claims pass freely until the store fails once in this session, and
-// one at a time from then until one has gone through: a store that is down or
-// throttling is not helped by ten callers at once.
-func (s *Session) probe(ctx context.Context) (done func(error), err error) {
-	if !s.storeDown.Load() {
-		return s.noteStore, nil
-	}
-	select {
-	case s.probing <- struct{}{}:
-		return func(err error) { s.noteStore(err); <-s.probing }, nil
-	case <-ctx.Done():
-		return nil, &idempotency.UnavailableError{Op: "claim", Err: context.Cause(ctx)}
-	}
-}
-
-func (s *Session) noteStore(err error) {
-	s.storeDown.Store(errors.Is(err, idempotency.ErrUnavailable))
-}
-
 // refused is the outcome of a delivery whose handler was not entered.
 func (s *Session) refused(w *work, err error) Outcome {
 	o := Outcome{Delivery: w.d, Err: err}
 	var held *idempotency.HeldError
 	var exhausted *idempotency.ExhaustedError
 	switch {
+	// First what did not come from the store: a key function may fail with any
+	// error, also with one of another guard's.
+	case w.d.Invalid != nil, retry.IsPermanent(err), errors.Is(err, idempotency.ErrNoPayload):
+		return s.reject(o)
 	case errors.Is(err, idempotency.ErrCompleted):
 		o.Verdict, o.Err = VerdictDuplicate, nil
 		return o
@@ -111,8 +124,7 @@ func (s *Session) refused(w *work, err error) Outcome {
 	case errors.As(err, &exhausted):
 		w.d.attempt, w.d.maxAttempts = max(exhausted.Attempts, 1), s.c.cfg.Redelivery.MaxAttempts
 		return s.reject(o)
-	case w.d.Invalid != nil, retry.IsPermanent(err),
-		errors.Is(err, idempotency.ErrMismatch), errors.Is(err, idempotency.ErrNoPayload):
+	case errors.Is(err, idempotency.ErrMismatch):
 		return s.reject(o)
 	case s.start.Err() != nil:
 		return s.putOff(o, fmt.Errorf("%w: %w", context.Cause(s.start), err))
@@ -175,7 +187,7 @@ func recordOutcome(ctx context.Context, claim *idempotency.Claim, o *Outcome, lo
 func (s *Session) unrecorded(o *Outcome, err error) {
 	s.c.observe(Event{Kind: EventUnrecorded, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o, Err: err})
 	s.c.log(slog.LevelWarn, "outcome not recorded in the idempotency store",
-		append(s.attrs(o), slog.String("verdict", o.Verdict.String()), slog.String("error", err.Error()))...)
+		append(s.attrs(o), slog.String("verdict", o.Verdict.String()), slog.String("error", fmt.Sprint(err)))...)
 }
 
 // Renew renews the claims of all deliveries whose handlers are running, for the
@@ -185,20 +197,45 @@ func (s *Session) unrecorded(o *Outcome, err error) {
 // ended, and reports how many were lost.
 func (s *Session) Renew(ctx context.Context) (lost int) {
 	s.mu.Lock()
-	var held []*lease
+	var held []*work
 	for _, w := range s.inflight {
-		if l := w.run.lease.Load(); l != nil && w.phase == running {
-			held = append(held, l)
+		if w.phase == running && w.run.lease.Load() != nil {
+			held = append(held, w)
 		}
 	}
 	s.mu.Unlock()
-	for _, l := range held {
-		err := l.claim.Renew(ctx, time.Now().Add(s.c.cfg.Idempotency.Lease()))
-		if errors.Is(err, idempotency.ErrLost) || time.Now().After(l.claim.Until()) && !l.completed() {
-			lost++
-			l.lost.Store(true)
-			l.lose(errors.Join(ErrLeaseLost, err))
-		}
+	var n atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(renewals)
+	for _, w := range held {
+		group.Go(func() error {
+			if s.renew(ctx, w) {
+				n.Add(1)
+			}
+			return nil
+		})
 	}
-	return lost
+	_ = group.Wait()
+	return int(n.Load())
+}
+
+// renewals is how many claims are renewed at once.
+const renewals = 10
+
+// renew renews one claim and reports whether it turned out to be lost.
+func (s *Session) renew(ctx context.Context, w *work) (lost bool) {
+	l := w.run.lease.Load()
+	err := l.claim.Renew(ctx, time.Now().Add(s.c.cfg.Idempotency.Lease()))
+	if !errors.Is(err, idempotency.ErrLost) && (l.completed() || !time.Now().After(l.claim.Until())) {
+		return false
+	}
+	s.mu.Lock()
+	over := w.phase != running // it was given back meanwhile
+	s.mu.Unlock()
+	if over {
+		return false
+	}
+	l.lost.Store(true)
+	l.lose(errors.Join(ErrLeaseLost, err))
+	return true
 }

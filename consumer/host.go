@@ -34,6 +34,10 @@ type Delivery struct {
 	// be copied faithfully: it is rejected with this error, and on a FIFO queue
 	// it is a failed head of its group.
 	Invalid error
+
+	// hideLimit is when the 12 hours are over, less a margin, in Unix
+	// nanoseconds.
+	hideLimit int64
 }
 
 // Verdict is what became of a delivery.

@@ -95,7 +95,10 @@ func (s *Session) putOff(o Outcome, reason error) Outcome {
 		o.Delay = 0
 		return o
 	}
-	o.Delay = max(s.wholeSeconds(o.Delivery, s.c.cfg.Redelivery.Backoff(max(o.Delivery.ReceiveCount, 1))), time.Second)
+	o.Delay = s.wholeSeconds(o.Delivery, s.c.cfg.Redelivery.Backoff(max(o.Delivery.ReceiveCount, 1)))
+	if o.Delay == 0 {
+		o.Delay = time.Second
+	}
 	return o
 }
 
@@ -105,19 +108,28 @@ func (s *Session) wholeSeconds(dl *Delivery, d time.Duration) time.Duration {
 	if d < 0 {
 		return leaveVisibility
 	}
-	received, margin := s.opened, unknownMargin
-	switch {
-	case !dl.VisibleUntil.IsZero() && s.queue.Visibility > 0:
-		received, margin = dl.VisibleUntil.Add(-s.queue.Visibility), visibilityMargin
-	case dl.ReceiveCount == 1 && !dl.FirstReceivedAt.IsZero():
-		received, margin = dl.FirstReceivedAt, visibilityMargin
-	}
-	limit := maxVisibility - margin - max(time.Since(received), 0)
 	if d > 0 {
 		// Not at once, even where SQS may refuse the change: nobody asked for it.
-		d = max(min(d, limit), time.Second)
+		d = max(min(d, time.Until(time.Unix(0, dl.hideLimit))), time.Second)
 	}
 	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+// limitHiding notes until when SQS would let the delivery be hidden. It is done
+// when the delivery comes in: an extension moves VisibleUntil later.
+func (s *Session) limitHiding(d *Delivery) {
+	now := time.Now()
+	received, margin := now, unknownMargin
+	switch {
+	case !d.VisibleUntil.IsZero() && s.queue.Visibility > 0:
+		received, margin = d.VisibleUntil.Add(-s.queue.Visibility), visibilityMargin
+	case d.ReceiveCount == 1 && !d.FirstReceivedAt.IsZero():
+		received, margin = d.FirstReceivedAt, visibilityMargin
+	}
+	if received.After(now) {
+		received = now
+	}
+	d.hideLimit = received.Add(maxVisibility - margin).UnixNano()
 }
 
 // tooOld reports whether the message's next delivery, after delay, would come
@@ -136,6 +148,10 @@ func (s *Session) tooOld(d *Delivery, delay time.Duration) bool {
 // abandonedOutcome is the outcome of a delivery whose handler did not return.
 // Its visibility is not lowered: the handler may still be at it.
 func (s *Session) abandonedOutcome(w *work) Outcome {
+	if w.run.succeeded.Load() {
+		// It is only a hook that has not returned.
+		return Outcome{Delivery: w.d, Verdict: VerdictDone, Attempt: w.d.attempt, Tries: int(w.run.tries.Load())}
+	}
 	o := Outcome{
 		Delivery: w.d, Verdict: VerdictRetry, Delay: leaveVisibility,
 		Err:     fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(s.handle)),

@@ -144,13 +144,23 @@ func Strict(k KeyFunc) KeyFunc {
 
 // keyOf finds the message's key. What the user's function gets wrong is an
 // error of this message and nothing else.
-func (c *Consumer) keyOf(m *Message) (key Key, err error) {
+func (s *Session) keyOf(w *work) (key Key, err error) {
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		if v := recover(); v != nil {
 			err = retry.Permanent(fmt.Errorf("Key panicked: %v", v))
+			return
 		}
+		// For the goroutine that goes on after this one.
+		w.run.pending = &result{retry.Permanent(errors.New("Key called runtime.Goexit"))}
 	}()
-	if key, err = c.cfg.Key(m); err != nil {
+	m := w.d.Message
+	key, err = s.c.cfg.Key(m)
+	err = sound(err)
+	if returned = true; err != nil {
 		return Key{}, retry.Permanent(fmt.Errorf("key: %w", err))
 	}
 	if key.Value == "" {

@@ -31,6 +31,7 @@ type work struct {
 	roomless bool // was turned away: holds no room
 	staffed  bool // a goroutine that the session counts is settling it
 	apart    bool // and that one does nothing else
+	left     bool // the session has published without waiting for it
 	run      attempt
 }
 

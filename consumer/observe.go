@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -85,7 +86,7 @@ func (s *Session) report(o *Outcome) {
 		attrs = append(attrs, slog.Bool("parked", true))
 	}
 	if o.Err != nil {
-		attrs = append(attrs, slog.String("error", o.Err.Error()))
+		attrs = append(attrs, slog.String("error", fmt.Sprint(o.Err)))
 	}
 	if p, ok := errors.AsType[*PanicError](o.Err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))

@@ -27,7 +27,8 @@ type SessionOptions struct {
 	// there is when the session opens. Default 2 s; negative for none.
 	Reserve time.Duration
 	// Capacity is how many deliveries may be unsettled before Submit blocks.
-	// Default 0: no bound.
+	// Default 0: no bound. On a FIFO queue a Submit waits until there is room for
+	// all that it brings (or as much room as there ever is).
 	Capacity int
 	// SettlesAtOnce says that the source's Settle never waits for anything.
 	// Settling then needs no goroutine of its own.
@@ -48,11 +49,11 @@ type Session struct {
 	start, handle, last    context.Context
 	endStarts, endHandlers context.CancelCauseFunc
 	release                context.CancelFunc
-	unwatch                func() bool    // keeps the end of start from setting off a deferral
-	deferral               sync.WaitGroup // that deferral
-	room                   *semaphore.Weighted
-	goroutines             sync.WaitGroup
-	opened                 time.Time
+	unwatch                func() bool         // keeps the end of start from setting off a deferral
+	deferral               sync.WaitGroup      // that deferral
+	room                   *semaphore.Weighted // nil without a bound
+	capacity               int
+	goroutines             tally
 	storeDown              atomic.Bool   // the idempotency store's last answer was none
 	probing                chan struct{} // held by the one claim that tries it then
 
@@ -72,13 +73,13 @@ type Session struct {
 func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	s := &Session{
 		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
-		opened: time.Now(), probing: make(chan struct{}, 1),
+		probing: make(chan struct{}, 1),
 	}
 	if s.queue.FIFO {
 		s.lanes = make(map[string]*lane)
 	}
 	if o.Capacity > 0 {
-		s.room = semaphore.NewWeighted(int64(o.Capacity))
+		s.room, s.capacity = semaphore.NewWeighted(int64(o.Capacity)), o.Capacity
 	}
 	s.openContexts(o)
 	s.deferral.Add(1)
@@ -108,7 +109,7 @@ func (s *Session) openContexts(o SessionOptions) {
 		s.release = func() {}
 		return
 	}
-	s.clock = newClock(s.opened, deadline, o.Reserve, s.c.cfg.TryTimeout)
+	s.clock = newClock(time.Now(), deadline, o.Reserve, s.c.cfg.TryTimeout)
 	s.handle = &limited{s.handle, s.clock.stop}
 	s.start, s.endStarts = context.WithCancelCause(s.handle)
 	s.start = &limited{s.start, s.clock.lastStart}
@@ -120,6 +121,9 @@ func (s *Session) openContexts(o SessionOptions) {
 
 // Submit hands deliveries to the session. It blocks while Capacity deliveries
 // are unsettled, until ctx ends or the session stops starting work.
+//
+// What was received in one call belongs into one Submit: on a FIFO queue the
+// order within a group is the order of ds, and of the calls.
 //
 // Every delivery is settled, also if Submit returns an error: what could not be
 // taken is deferred. The one exception is [ErrClosed], after Close, when
@@ -133,6 +137,7 @@ func (s *Session) Submit(ctx context.Context, ds ...*Delivery) error {
 func (s *Session) submit(ctx context.Context, ds []*Delivery, outs []Outcome) error {
 	ws := make([]work, len(ds))
 	for i, d := range ds {
+		s.limitHiding(d)
 		ws[i].d, ws[i].newest = d, d
 		if outs != nil {
 			ws[i].result = &outs[i]
@@ -141,8 +146,11 @@ func (s *Session) submit(ctx context.Context, ds []*Delivery, outs []Outcome) er
 	if s.room == nil {
 		return s.enqueue(ws)
 	}
+	if s.lanes != nil {
+		return s.submitTogether(ctx, ws)
+	}
 	for i := range ws {
-		if err := s.acquire(ctx); err != nil {
+		if err := s.acquire(ctx, 1); err != nil {
 			return errors.Join(err, s.turnAway(ws[i:], err))
 		}
 		if err := s.enqueue(ws[i : i+1]); err != nil {
@@ -153,18 +161,39 @@ func (s *Session) submit(ctx context.Context, ds []*Delivery, outs []Outcome) er
 	return nil
 }
 
-func (s *Session) acquire(ctx context.Context) error {
+// submitTogether puts all deliveries into their lanes at once: if the first of a
+// group could fail while those behind it still wait for room, they would find
+// its lane gone, and overtake it.
+func (s *Session) submitTogether(ctx context.Context, ws []work) error {
+	n := min(len(ws), s.capacity)
+	for i := n; i < len(ws); i++ {
+		ws[i].roomless = true // there will never be room for so many
+	}
+	err := s.acquire(ctx, n)
+	if err != nil {
+		for i := range ws {
+			ws[i].roomless = true
+		}
+		return errors.Join(err, s.turnAway(ws, err))
+	}
+	if err = s.enqueue(ws); err != nil {
+		s.room.Release(int64(n))
+	}
+	return err
+}
+
+func (s *Session) acquire(ctx context.Context, n int) error {
 	switch {
 	case s.start.Err() != nil:
 		return context.Cause(s.start)
-	case s.room.TryAcquire(1):
+	case s.room.TryAcquire(int64(n)):
 		return nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(s.start, func() { cancel(context.Cause(s.start)) })
 	defer stop()
-	if s.room.Acquire(ctx, 1) != nil {
+	if s.room.Acquire(ctx, int64(n)) != nil {
 		return context.Cause(ctx)
 	}
 	return nil

@@ -58,6 +58,7 @@ func (s *Session) newest(w *work) *Delivery {
 // FIFO queue what waits behind it in its group is deferred by as long, in the
 // same call.
 func (s *Session) settleFailure(w *work, o Outcome) bool {
+	o.Delivery = s.newest(w)
 	group := s.endLane(w)
 	if len(group) == 0 {
 		s.src.Settle(s.last, []Outcome{o})
@@ -142,7 +143,7 @@ func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err e
 			err = fmt.Errorf("DeadLetter panicked: %v", v)
 		}
 	}()
-	return dl.Park(ctx, s.queue, o)
+	return sound(dl.Park(ctx, s.queue, o))
 }
 
 // unconfirmed reports an acknowledgement that SQS did not confirm. In a lane it
@@ -150,7 +151,7 @@ func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err e
 func (s *Session) unconfirmed(w *work, o *Outcome, err error) {
 	s.c.observe(Event{Kind: EventUnconfirmed, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o, Err: err})
 	s.c.log(slog.LevelWarn, "message acknowledged, but not confirmed to be gone from its queue: it may be delivered again",
-		append(s.attrs(o), slog.String("error", err.Error()))...)
+		append(s.attrs(o), slog.String("error", fmt.Sprint(err)))...)
 	s.deferAll(s.endLane(w), groupFailed(w))
 }
 
@@ -177,9 +178,7 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 	}
 	n, late := s.book(w, o)
 	s.mu.Unlock()
-	if s.room != nil && !w.roomless {
-		s.room.Release(int64(n))
-	}
+	s.makeRoom(n)
 	s.report(&o)
 	for j := w.joined; j != nil; j = j.next {
 		o.Delivery = j.d
@@ -191,9 +190,15 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 	return published
 }
 
-// book does publish's bookkeeping, with s.mu held. It returns how many deliveries
-// have their outcome by it, and whether it has made something ready that can no
-// longer start.
+func (s *Session) makeRoom(places int) {
+	if s.room != nil && places > 0 {
+		s.room.Release(int64(places))
+	}
+}
+
+// book does publish's bookkeeping, with s.mu held. It returns how many places in
+// the capacity are free again, and whether it has made something ready that can
+// no longer start.
 func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 	if w.apart {
 		s.apart--
@@ -201,11 +206,9 @@ func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 	if name := s.name(w); s.inflight[name] == w {
 		delete(s.inflight, name)
 	}
-	w.settled(o)
-	n = 1
+	n = s.end(w, o)
 	for j := w.joined; j != nil; j = j.next {
-		j.settled(o)
-		n++
+		n += s.end(j, o)
 	}
 	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
 		if next := w.lane.waiting.pop(); next != nil {
@@ -218,18 +221,24 @@ func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 			delete(s.lanes, w.lane.group)
 		}
 	}
-	if s.unsettled -= n; s.unsettled == 0 && s.idle != nil {
+	if s.unsettled == 0 && s.idle != nil {
 		close(s.idle)
 		s.idle = nil
 	}
 	return n, late
 }
 
-// settled makes o the outcome of w for good.
-func (w *work) settled(o Outcome) {
+// end makes o the outcome of w for good, with s.mu held. It returns the number of
+// places in the capacity that this frees.
+func (s *Session) end(w *work, o Outcome) (places int) {
 	w.phase = settled
+	s.unsettled--
 	if w.result != nil {
 		*w.result = o
 		w.result.Delivery = w.d // not the newest of those that joined
 	}
+	if w.roomless {
+		return 0
+	}
+	return 1
 }

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"sync/atomic"
@@ -19,10 +20,13 @@ type attempt struct {
 	// cut is the cause with which the handler's context had ended by the time
 	// the last try returned; nil if it had not.
 	cut error
-	// exited is set while a try that ended in runtime.Goexit has not been
-	// accounted for.
-	exited error
-	lease  atomic.Pointer[lease] // nil without an idempotency store
+	// pending is what a try has come to, until that is accounted for: it outlives
+	// a goroutine that runtime.Goexit ends.
+	pending *result
+	// succeeded is set as soon as the handler has returned nil.
+	succeeded atomic.Bool
+	stray     atomic.Bool           // abandoned
+	lease     atomic.Pointer[lease] // nil without an idempotency store
 }
 
 // lease is the claim that a handler runs under.
@@ -35,20 +39,21 @@ type lease struct {
 	lose          func(error)
 }
 
+// result is what a call of the user's has come to.
+type result struct{ err error }
+
 // completed reports whether the work is recorded as done, by a transaction of
 // the handler's own.
 func (l *lease) completed() bool { return l != nil && l.claim.Completed() }
 
 // work is the life of a worker goroutine: it takes a slot, then a delivery, and
 // runs it. A first delivery that is not nil is one that already has a slot and
-// whose handler has just called runtime.Goexit.
+// whose goroutine was ended by runtime.Goexit.
 func (s *Session) work(w *work, fresh bool) {
 	alive := false
 	defer func() {
 		if !alive {
-			// The handler called runtime.Goexit, which ends this goroutine and
-			// cannot be recovered from. Another one goes on where it stopped.
-			go s.work(w, false)
+			s.exited(w)
 		}
 	}()
 	growStack()
@@ -71,6 +76,56 @@ func (s *Session) work(w *work, fresh bool) {
 	}
 	alive = true
 	s.goroutines.Done()
+}
+
+// exited is called by a worker goroutine that runtime.Goexit is ending, which
+// cannot be stopped: the handler has called it, or a hook.
+func (s *Session) exited(w *work) {
+	s.mu.Lock()
+	during := w.phase
+	s.mu.Unlock()
+	switch {
+	case w.run.stray.Load():
+		s.strayReturned(w)
+	case during == running:
+		go s.work(w, false) // goes on where this one stopped
+	default:
+		if !s.rescue(w) {
+			return
+		}
+		s.mu.Lock()
+		s.workers--
+		s.hire()
+		s.mu.Unlock()
+		s.goroutines.Done()
+	}
+}
+
+// rescue publishes the outcome of a delivery whose settling a hook has ended by
+// runtime.Goexit. It returns false if the session has gone on without the
+// goroutine.
+func (s *Session) rescue(w *work) bool {
+	s.mu.Lock()
+	if w.phase == settled {
+		defer s.mu.Unlock()
+		return !w.left
+	}
+	o := w.out[0]
+	o.Delivery = w.newest
+	n, late := s.book(w, o)
+	s.mu.Unlock()
+	s.makeRoom(n)
+	if late {
+		s.deferWaiting()
+	}
+	return true
+}
+
+// strayReturned takes note that an abandoned handler has returned.
+func (s *Session) strayReturned(w *work) {
+	s.c.addStray(s.strayKey(w), -1)
+	w.run.lease.Load().end()
+	s.freeSlot()
 }
 
 // growStack makes room for a handler's frames while the stack is shallow and
@@ -103,30 +158,37 @@ func (s *Session) freeSlot() { <-s.c.slots }
 // process takes one delivery, with a slot in hand, to its outcome. It returns
 // false if the delivery was abandoned meanwhile.
 func (s *Session) process(w *work) bool {
-	ours := s.decide(w, s.run(w))
-	if !ours {
-		s.c.addStray(s.strayKey(w), -1)
-		w.run.lease.Load().end()
-	}
-	s.freeSlot()
-	if !ours {
+	if !s.decide(w, s.run(w)) {
+		s.strayReturned(w)
 		return false
 	}
+	s.freeSlot()
 	if !w.apart {
 		return s.settle(w)
 	}
-	go func() {
-		if s.settle(w) {
+	go s.settleApart(w)
+	return true
+}
+
+// settleApart settles in a goroutine that is counted.
+func (s *Session) settleApart(w *work) {
+	ours, returned := false, false
+	defer func() {
+		if !returned {
+			ours = s.rescue(w)
+		}
+		if ours {
 			s.goroutines.Done()
 		}
 	}()
-	return true
+	ours = s.settle(w)
+	returned = true
 }
 
 // run enters the handler if the guard lets it, and judges how it went.
 func (s *Session) run(w *work) Outcome {
 	if !w.run.entered {
-		if err := s.guard(w); err != nil {
+		if err := s.pendingOr(w, s.guard); err != nil {
 			return s.refused(w, err)
 		}
 		w.run.entered = true
@@ -158,12 +220,19 @@ func (s *Session) decide(w *work, o Outcome) bool {
 	return true
 }
 
-func (s *Session) strayKey(w *work) strayKey { return strayKey{s.queue.ARN, w.d.ID} }
+// strayKey names what an abandoned handler keeps others from: another run of its
+// message, or of its group, which must not run side by side either.
+func (s *Session) strayKey(w *work) strayKey {
+	if s.queue.FIFO {
+		return strayKey{s.queue.ARN, "group " + w.d.GroupID}
+	}
+	return strayKey{s.queue.ARN, w.d.ID}
+}
 
 // attempt runs the handler under the retry policy: Retry(Timeout(Recover(…))).
 func (s *Session) attempt(w *work) error {
 	policy := s.c.cfg.Retry
-	if used := int(w.run.tries.Load()); used > 0 {
+	if used := int(w.run.tries.Load()); used > 0 && w.run.pending != nil {
 		// Goes on after a Goexit, whose error counts as the first result here.
 		backoff := policy.Backoff
 		policy.Tries -= used - 1
@@ -174,23 +243,31 @@ func (s *Session) attempt(w *work) error {
 		start = lease.start
 	}
 	err := retry.Do(start, policy, func(context.Context) error {
-		err := w.run.exited
-		if w.run.exited = nil; err == nil {
-			err = s.try(w)
-		}
+		err := s.pendingOr(w, s.try)
 		if lease.completed() {
 			return nil // it is done, whatever the handler says after that
 		}
 		return err
 	})
-	if gaveUp, ok := errors.AsType[*retry.ExhaustedError](err); ok && int(w.run.tries.Load()) != gaveUp.Tries {
+	// Only what Do itself returned: the handler may have returned one of its own.
+	if gaveUp, ok := err.(*retry.ExhaustedError); ok && int(w.run.tries.Load()) != gaveUp.Tries { //nolint:errorlint // see above
 		last := gaveUp.Last
-		if last == nil {
-			last = w.run.exited
+		if p := w.run.pending; last == nil && p != nil {
+			last = p.err
 		}
 		return &retry.ExhaustedError{Tries: int(w.run.tries.Load()), Last: last, Cause: gaveUp.Cause}
 	}
 	return err
+}
+
+// pendingOr accounts for the result of a call that a goroutine before this one
+// has made, or makes the call.
+func (s *Session) pendingOr(w *work, call func(*work) error) error {
+	if p := w.run.pending; p != nil {
+		w.run.pending = nil
+		return p.err
+	}
+	return call(w)
 }
 
 // try calls the handler once. Whatever it does comes back as an error, but for
@@ -210,25 +287,58 @@ func (s *Session) try(w *work) (err error) {
 	if watched {
 		began = time.Now()
 	}
-	n, returned := w.run.tries.Add(1), false
+	n, returned, exiting := w.run.tries.Add(1), false, false
 	defer func() {
 		if !returned {
-			p := &PanicError{Value: recover(), Stack: debug.Stack()}
-			if err = p; p.Value == nil {
-				w.run.exited = p
-			}
+			v := recover()
+			err, exiting = &PanicError{Value: v, Stack: debug.Stack()}, v == nil
 		}
 		if handle.Err() != nil {
 			w.run.cut = context.Cause(handle)
 		}
-		if watched {
-			s.c.observe(Event{
-				Kind: EventTry, Queue: s.queue.ARN, Message: w.d.Message,
-				Try: int(n), Duration: time.Since(began), Err: err,
-			})
+		w.run.succeeded.Store(err == nil)
+		if watched || exiting {
+			w.run.pending = &result{err}
+			s.tried(w, int(n), began, err)
+		}
+		if !exiting {
+			w.run.pending = nil
 		}
 	}()
-	err = s.c.handler.Handle(ctx, w.d.Message)
+	err = sound(s.c.handler.Handle(ctx, w.d.Message))
 	returned = true
 	return err
 }
+
+// tried tells the hook how a try has ended. A handler that was abandoned has no
+// say any more.
+func (s *Session) tried(w *work, n int, began time.Time, err error) {
+	if s.c.cfg.Observe == nil || w.run.stray.Load() {
+		return
+	}
+	s.c.observe(Event{
+		Kind: EventTry, Queue: s.queue.ARN, Message: w.d.Message,
+		Try: n, Duration: time.Since(began), Err: err,
+	})
+}
+
+// sound returns an error that can be read and taken apart: err itself, or one
+// that says that it cannot. A nil pointer in an error, the classic mistake,
+// panics only when somebody looks.
+func sound(err error) (out error) {
+	if err == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			out = &PanicError{Value: fmt.Sprintf("the error it returned, a %T, cannot be read: %v", err, v), Stack: debug.Stack()}
+		}
+	}()
+	_ = err.Error()
+	_, _ = retry.Delay(err)
+	_, _ = retry.IsPermanent(err), errors.Is(err, errUnlike)
+	return err
+}
+
+// errUnlike is like no other error, so that a search for it visits them all.
+var errUnlike = errors.New("unlike any other")

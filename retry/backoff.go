@@ -52,8 +52,8 @@ func FullJitter(b Backoff) Backoff {
 }
 
 // HalfJitter draws each wait evenly from the upper half of what b answers. Over
-// an [Exponential] the waits then still grow with every failure, which
-// [FullJitter] does not promise.
+// an [Exponential] the waits then still grow with every failure until they are
+// near its limit, which [FullJitter] does not promise.
 func HalfJitter(b Backoff) Backoff {
 	return func(n int) time.Duration {
 		d := b(n)
