@@ -49,7 +49,10 @@ func TestCase_ID10_NoKeyFound(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ds := func() []*consumer.Delivery {
-			return []*consumer.Delivery{withBody("a", `{"n":1}`), withBody("b", `{"n":2}`), withBody("c", `{"requestId":""}`), withBody("d", `{"requestId":"d"}`)}
+			return []*consumer.Delivery{
+				withBody("a", `{"n":1}`), withBody("b", `{"n":2}`),
+				withBody("c", `{"requestId":""}`), withBody("d", `{"requestId":"d"}`),
+			}
 		}
 		st, j := newScripted(), newJournal()
 		cfg := journaled(guarded(t, steady(1), st), j)

@@ -50,10 +50,7 @@ func (s *Session) claim(w *work) error {
 	if w.phase != running {
 		return ErrAbandoned // the message may be read elsewhere by now; its key is free when the lease ends
 	}
-	if limit := s.c.cfg.Redelivery.MaxAttempts; limit > 0 {
-		w.d.maxAttempts = limit
-	}
-	w.d.attempt = claim.Attempt()
+	w.d.attempt, w.d.maxAttempts = claim.Attempt(), s.c.cfg.Redelivery.MaxAttempts
 	w.run.lease.Store(newLease(s.start, s.handle, claim))
 	return nil
 }

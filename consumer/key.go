@@ -1,6 +1,7 @@
 package consumer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,14 +83,22 @@ func JSONField(path ...string) KeyFunc {
 	path = slices.Clone(path)
 	return func(m *Message) (Key, error) {
 		raw := json.RawMessage(m.Body)
-		if len(path) == 0 && json.Unmarshal(raw, &raw) != nil {
-			return Key{Kind: kind}, nil
+		if len(path) == 0 {
+			raw = value(raw)
 		}
 		for _, name := range path {
 			raw = member(raw, name)
 		}
 		return Key{Kind: kind, Value: scalar(raw)}, nil
 	}
+}
+
+// value is a JSON value without the white space around it; nil if it is none.
+func value(raw json.RawMessage) json.RawMessage {
+	if !json.Valid(raw) {
+		return nil
+	}
+	return bytes.TrimSpace(raw)
 }
 
 // member is the value of a member of a JSON object; nil if there is none.

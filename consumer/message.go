@@ -58,9 +58,10 @@ type Attribute struct {
 // it gets, so that a handler can act on its last one; max is 0 where that is
 // not known.
 //
-// Without an idempotency store nobody counts attempts, and the numbers are the
-// nearest that SQS has: the receive count, and the maxReceiveCount of the
-// queue where the host knows it (a Lambda function does not).
+// With an idempotency store max is [Redelivery.MaxAttempts]. Without one nobody
+// counts attempts, and the numbers are the nearest that SQS has: the receive
+// count, and the maxReceiveCount of the queue where the host knows it (a Lambda
+// function does not).
 func (m *Message) Attempt() (n, max int) {
 	if m.attempt == 0 {
 		return m.ReceiveCount, m.maxAttempts

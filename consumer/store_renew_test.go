@@ -15,11 +15,12 @@ import (
 
 // renewed is a session in which one message runs under a lease of ten seconds.
 type renewed struct {
+	unrecorded
+
 	t   *testing.T
 	st  *scripted
 	src *source
 	s   *consumer.Session
-	unrecorded
 }
 
 // newRenewed runs the messages for a second.

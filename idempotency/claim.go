@@ -66,7 +66,7 @@ func (c *Claim) Renew(ctx context.Context, until time.Time) error {
 		// not end a handler that has just done its work.
 		return nil
 	}
-	return known("renew", err)
+	return err
 }
 
 // Complete records that the work is done; nothing is written if it is recorded
@@ -76,7 +76,7 @@ func (c *Claim) Complete(ctx context.Context) error {
 		return nil
 	}
 	if err := c.g.store.Complete(ctx, c.key, c.owner, c.Expiry()); err != nil {
-		return known("complete", err)
+		return err
 	}
 	c.done.Store(true)
 	return nil
@@ -118,7 +118,7 @@ func (c *Claim) release(ctx context.Context, f Failure, cause error) error {
 	if errors.Is(err, ErrCompleted) {
 		c.done.Store(true)
 	}
-	return known("release", err)
+	return err
 }
 
 // CutError returns what a record keeps of the text of an error: valid UTF-8, at

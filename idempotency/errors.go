@@ -25,6 +25,9 @@ var (
 	ErrLease = errors.New("idempotency: there is no time left to hold the key for")
 )
 
+// The texts of the errors below leave the key out: it comes from the payload,
+// and an error ends up in logs.
+
 // HeldError says that somebody else holds the key.
 type HeldError struct {
 	Key string
@@ -32,9 +35,9 @@ type HeldError struct {
 	Until time.Time
 }
 
-// Error names the key and the end of the lease.
+// Error names the end of the lease.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("%v until %s (key %q)", ErrHeld, e.Until.UTC().Format(time.RFC3339Nano), e.Key)
+	return fmt.Sprintf("%v until %s", ErrHeld, e.Until.UTC().Format(time.RFC3339Nano))
 }
 
 // Is reports whether target is [ErrHeld].
@@ -45,8 +48,8 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 // changes from one delivery to the next.
 type MismatchError struct{ Key string }
 
-// Error names the key.
-func (e *MismatchError) Error() string { return fmt.Sprintf("%v (key %q)", ErrMismatch, e.Key) }
+// Error says what all of its kind say.
+func (e *MismatchError) Error() string { return ErrMismatch.Error() }
 
 // Is reports whether target is [ErrMismatch].
 func (e *MismatchError) Is(target error) bool { return target == ErrMismatch }
@@ -60,12 +63,12 @@ type ExhaustedError struct {
 	Last string
 }
 
-// Error names key, attempts and the last failure.
+// Error names the attempts and the last failure.
 func (e *ExhaustedError) Error() string {
 	if e.Last == "" {
-		return fmt.Sprintf("%v after %d (key %q)", ErrExhausted, e.Attempts, e.Key)
+		return fmt.Sprintf("%v after %d", ErrExhausted, e.Attempts)
 	}
-	return fmt.Sprintf("%v after %d (key %q), the last one with: %s", ErrExhausted, e.Attempts, e.Key, e.Last)
+	return fmt.Sprintf("%v after %d, the last one with: %s", ErrExhausted, e.Attempts, e.Last)
 }
 
 // Is reports whether target is [ErrExhausted].

@@ -18,19 +18,19 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{
 			&idempotency.HeldError{Key: "a#id:7", Until: now}, idempotency.ErrHeld,
-			`idempotency: somebody else holds the key until 2026-11-30T12:00:00Z (key "a#id:7")`,
+			`idempotency: somebody else holds the key until 2026-11-30T12:00:00Z`,
 		},
 		{
 			&idempotency.MismatchError{Key: "a#id:7"}, idempotency.ErrMismatch,
-			`idempotency: the key was used for another payload (key "a#id:7")`,
+			`idempotency: the key was used for another payload`,
 		},
 		{
 			&idempotency.ExhaustedError{Key: "a#id:7", Attempts: 3}, idempotency.ErrExhausted,
-			`idempotency: the attempts are used up after 3 (key "a#id:7")`,
+			`idempotency: the attempts are used up after 3`,
 		},
 		{
 			&idempotency.ExhaustedError{Key: "a#id:7", Attempts: 3, Last: "no such customer"}, idempotency.ErrExhausted,
-			`idempotency: the attempts are used up after 3 (key "a#id:7"), the last one with: no such customer`,
+			`idempotency: the attempts are used up after 3, the last one with: no such customer`,
 		},
 		{
 			&idempotency.UnavailableError{Op: "claim", Err: context.DeadlineExceeded}, idempotency.ErrUnavailable,

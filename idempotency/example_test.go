@@ -61,7 +61,7 @@ func ExampleClaim_Release() {
 	// Output:
 	// attempt 1
 	// attempt 2
-	// idempotency: the attempts are used up after 2 (key "orders#id:7"), the last one with: no such customer
+	// idempotency: the attempts are used up after 2, the last one with: no such customer
 	// redriven: attempt 1
 }
 
@@ -85,7 +85,7 @@ func ExampleField() {
 	// Output:
 	// completed <nil>
 	// idempotency: the work is already done
-	// idempotency: the key was used for another payload (key "#id:req-7")
+	// idempotency: the key was used for another payload
 }
 
 // A handler finds the claim it runs under in its context.

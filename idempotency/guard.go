@@ -49,7 +49,7 @@ type Config struct {
 
 // Guard claims keys. It is safe for concurrent use.
 type Guard struct {
-	store Store
+	store shield
 	cfg   Config
 }
 
@@ -79,7 +79,7 @@ func New(s Store, cfg Config) (*Guard, error) {
 			"idempotency: Retention is shorter than SQS may keep a message: one that is delivered later runs again",
 			slog.Duration("retention", cfg.Retention), slog.Duration("atLeast", minRetention))
 	}
-	return &Guard{store: s, cfg: cfg}, nil
+	return &Guard{store: shield{s}, cfg: cfg}, nil
 }
 
 // Lease returns how long a claim without a deadline holds its key.
@@ -120,7 +120,7 @@ func (g *Guard) Claim(ctx context.Context, w Work) (*Claim, error) {
 	}
 	rec, err := g.store.Claim(ctx, r)
 	if err != nil {
-		return nil, known("claim", err)
+		return nil, err
 	}
 	c := &Claim{g: g, key: r.Key, owner: r.Owner, attempt: rec.Attempts}
 	c.lease.Store(r.Lease.UnixMilli())
@@ -169,7 +169,7 @@ func (g *Guard) key(w Work) (string, error) {
 	}
 	switch {
 	case w.Kind == "" || w.Key == "":
-		return "", fmt.Errorf("idempotency: the key is %q of kind %q; neither may be empty", w.Key, w.Kind)
+		return "", fmt.Errorf("idempotency: Work.Kind is %q and Work.Key has %d bytes; neither may be empty", w.Kind, len(w.Key))
 	case strings.ContainsAny(w.Kind, "#:"):
 		return "", fmt.Errorf("idempotency: Work.Kind is %q; leave # and : out, they part the key", w.Kind)
 	case strings.Contains(ns, "#"):
@@ -184,8 +184,12 @@ func (g *Guard) key(w Work) (string, error) {
 }
 
 // known passes on the errors that the contract names; any other means that the
-// store is unavailable.
+// store is unavailable. Its text is read here, where a panic in it is caught.
 func known(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	_ = err.Error()
 	for _, e := range []error{ErrCompleted, ErrHeld, ErrMismatch, ErrExhausted, ErrLost, ErrUnavailable} {
 		if errors.Is(err, e) {
 			return err

@@ -21,8 +21,8 @@ func TestClaimRejects(t *testing.T) {
 		work idempotency.Work
 		says []string
 	}{
-		"no key":             {idempotency.Work{Kind: "id"}, []string{"key", `"id"`, "empty"}},
-		"no kind":            {idempotency.Work{Key: "7"}, []string{"kind", `"7"`, "empty"}},
+		"no key":             {idempotency.Work{Kind: "id"}, []string{"Work.Key", `"id"`, "empty"}},
+		"no kind":            {idempotency.Work{Key: "7"}, []string{"Work.Kind", "1 bytes", "empty"}},
 		": in the kind":      {idempotency.Work{Kind: "a:b", Key: "7"}, []string{"Work.Kind", `"a:b"`, "leave"}},
 		"# in the kind":      {idempotency.Work{Kind: "a#b", Key: "7"}, []string{"Work.Kind", `"a#b"`, "leave"}},
 		"# in the namespace": {idempotency.Work{Kind: "id", Key: "7", Namespace: "a#b"}, []string{"Work.Namespace", `"a#b"`, "leave"}},

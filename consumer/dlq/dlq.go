@@ -30,8 +30,8 @@ var _ consumer.DeadLetter = (*Queue)(nil)
 
 // New returns the dead-letter queue at url. It needs sqs:SendMessage there, and
 // kms:GenerateDataKey and kms:Decrypt if it is encrypted with a key of its own.
-// The queue should keep messages for 14 days, and must not be the one that is
-// consumed. A FIFO queue parks on a FIFO queue, to keep groups apart and in
+// The queue should keep messages for 14 days, and cannot be the one that is
+// consumed: Park fails then. A FIFO queue parks on a FIFO queue, to keep groups apart and in
 // order. [consumer.New] says if client is nil or url is not one.
 func New(client *sqs.Client, url string) *Queue {
 	return &Queue{client: client, url: url}
@@ -65,6 +65,9 @@ const (
 // within five minutes: the deduplication id is made of the original message id
 // and its time of sending.
 func (q *Queue) Park(ctx context.Context, from consumer.Queue, o consumer.Outcome) error {
+	if q.is(from) {
+		return fmt.Errorf("the dead-letter queue is the queue that is consumed, %s: parking there would go round in circles; pass dlq.New another one", from.ARN)
+	}
 	m := o.Delivery.Message
 	p := provenance(from, o)
 	in := &sqs.SendMessageInput{MessageBody: &m.Body, MessageAttributes: attributes(m)}
@@ -93,6 +96,18 @@ func (q *Queue) Park(ctx context.Context, from consumer.Queue, o consumer.Outcom
 		return target.Send(ctx, in)
 	}
 	return err
+}
+
+// is reports whether q is the queue from: its account and name, in a region that
+// is not another one.
+func (q *Queue) is(from consumer.Queue) bool {
+	id, err := sqsqueue.ParseARN(from.ARN)
+	u, urlErr := url.Parse(q.url)
+	if err != nil || urlErr != nil || !strings.HasSuffix(u.Path, "/"+id.Account+"/"+id.Name) {
+		return false
+	}
+	ofAWS := strings.HasPrefix(u.Host, "sqs") || strings.Contains(u.Host, ".queue.")
+	return !ofAWS || strings.Contains(u.Host, id.Region)
 }
 
 func attributes(m *consumer.Message) map[string]types.MessageAttributeValue {

@@ -12,6 +12,9 @@ import (
 // recordsOf converts an event that somebody else has decoded. The result shares
 // maps and strings with the event.
 func recordsOf(e events.SQSEvent) []record {
+	if e.Records == nil {
+		return nil // of another service, most likely: it cannot be told from null
+	}
 	records := make([]record, len(e.Records))
 	for i := range e.Records {
 		from, to := &e.Records[i], &records[i]

@@ -93,38 +93,39 @@ func (s *source) send(ctx context.Context) {
 
 func (s *source) sendAll(ctx context.Context) {
 	queue := s.findQueue(ctx)
-	for changes := s.take(); changes != nil; changes = s.take() {
+	for changes, late := s.take(); changes != nil; changes, late = s.take() {
+		change := queue.ChangeVisibility
+		if late {
+			change = queue.ChangeVisibilityOnce
+		}
 		if queue != nil {
-			s.warn("failed messages keep the visibility they have", queue.ChangeVisibility(ctx, changes))
+			s.warn("failed messages keep the visibility they have", change(ctx, changes))
 		}
 	}
 }
 
 // take gives the next batch to send, or nil, in which case the calling
-// goroutine no longer counts as a sender.
-func (s *source) take() []sqsqueue.Visibility {
+// goroutine no longer counts as a sender. late says that the answer is due.
+func (s *source) take() (changes []sqsqueue.Visibility, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := min(len(s.pending), sqsqueue.MaxBatch)
-	if n == 0 || n < sqsqueue.MaxBatch && !s.flushing || s.late() {
+	if n == 0 || n < sqsqueue.MaxBatch && !s.flushing {
 		s.senders--
-		return nil
+		return nil, false
 	}
-	changes := s.pending[:n:n]
-	s.pending = s.pending[n:]
-	return changes
-}
-
-// late reports whether no further call may begin, and counts those that begin
-// after stop. s.mu is held.
-func (s *source) late() bool {
 	select {
 	case <-s.stop:
-		s.lateLeft--
-		return s.lateLeft < 0
+		late = true
+		if s.lateLeft--; s.lateLeft < 0 {
+			s.senders--
+			return nil, true
+		}
 	default:
-		return false
 	}
+	changes = s.pending[:n:n]
+	s.pending = s.pending[n:]
+	return changes, late
 }
 
 // Extend implements consumer.Source: tens per call, four calls at once.
@@ -194,11 +195,18 @@ func (s *source) findQueue(ctx context.Context) *sqsqueue.Queue {
 		s.known = known
 	}
 	s.mu.Unlock()
-	if first {
-		s.found = s.a.queue(ctx, s.arn)
-		close(known)
+	if !first {
+		<-known
+		return s.found
 	}
-	<-known
+	s.found = s.a.queue(ctx, s.arn)
+	if s.found == nil && ctx.Err() != nil {
+		// The asker's time was up: the next one asks again.
+		s.mu.Lock()
+		s.known = nil
+		s.mu.Unlock()
+	}
+	close(known)
 	return s.found
 }
 

@@ -64,7 +64,16 @@ var ErrUnanswered = errors.New("the answer does not mention the entry")
 // what SQS refused for the moment, in up to two more. The errors are positional;
 // nil if all went well. It returns when ctx ends at the latest.
 func (q *Queue) ChangeVisibility(ctx context.Context, changes []Visibility) []error {
-	return eachEntry(ctx, len(changes), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
+	return q.changeVisibility(ctx, again, changes)
+}
+
+// ChangeVisibilityOnce does so in one call and no more.
+func (q *Queue) ChangeVisibilityOnce(ctx context.Context, changes []Visibility) []error {
+	return q.changeVisibility(ctx, retry.Policy{Tries: 1}, changes)
+}
+
+func (q *Queue) changeVisibility(ctx context.Context, policy retry.Policy, changes []Visibility) []error {
+	return eachEntry(ctx, policy, len(changes), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url}
 		for _, i := range todo {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
@@ -88,13 +97,13 @@ func (q *Queue) ChangeVisibility(ctx context.Context, changes []Visibility) []er
 // eachEntry makes a batch call for n entries, and again for those that are
 // worth it. Entries are named by their position, which is all that ties an
 // answer to its entry.
-func eachEntry(ctx context.Context, n int, call func(context.Context, []int) ([]types.BatchResultErrorEntry, []string, error)) []error {
+func eachEntry(ctx context.Context, policy retry.Policy, n int, call func(context.Context, []int) ([]types.BatchResultErrorEntry, []string, error)) []error {
 	todo := make([]int, n)
 	for i := range todo {
 		todo[i] = i
 	}
 	errs := make([]error, n)
-	err := retry.Do(ctx, again, func(ctx context.Context) error {
+	err := retry.Do(ctx, policy, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		failed, done, err := call(ctx, todo)
