@@ -31,8 +31,10 @@ type Config struct {
 	// does.
 	Redelivery Redelivery
 	// Concurrency is how many handlers of this Consumer run at once in this
-	// process, over all invocations and pollers that share it. Default 10. On a
-	// FIFO queue messages of one group still run one after another.
+	// process, over all invocations and pollers that share it. A handler counts
+	// from its first try to its last, waits between them included: see
+	// [retry.Policy.MaxWait]. Default 10. On a FIFO queue messages of one group
+	// still run one after another.
 	Concurrency int
 	// Idempotency guards against running a message again whose work is done, or
 	// is being done elsewhere, and counts attempts. Default nil: none of that; a
@@ -51,8 +53,9 @@ type Config struct {
 	// are never logged. Default slog.Default().
 	Logger *slog.Logger
 	// Observe is told what happens, for metrics. It is called from several
-	// goroutines at once, must be quick, and cannot change anything: a panic in
-	// it is logged and forgotten. Default nil.
+	// goroutines at once, must be quick, and cannot change a verdict: a panic in
+	// it is logged and forgotten. One that blocks holds up its goroutine, and the
+	// answer of an invocation until shortly before the deadline. Default nil.
 	Observe func(Event)
 }
 
@@ -82,6 +85,8 @@ type Consumer struct {
 	handler Handler
 	cfg     Config
 	slots   chan struct{}
+
+	observeOff, logOff atomic.Bool // called runtime.Goexit
 
 	stray  atomic.Int64 // abandoned handlers that have not returned
 	mu     sync.Mutex
@@ -128,14 +133,24 @@ var defaultRedelivery = retry.HalfJitter(retry.Exponential(10*time.Second, 15*ti
 // guarded keeps a backoff that panics from taking the process down: the
 // fallback answers for it.
 func (c *Consumer) guarded(b, fallback retry.Backoff) retry.Backoff {
+	var off atomic.Bool // called runtime.Goexit
 	return func(n int) (d time.Duration) {
+		if off.Load() {
+			return fallback(n)
+		}
+		returned := false
 		defer func() {
-			if v := recover(); v != nil {
-				c.log(slog.LevelError, "Backoff panicked", slog.Any("panic", v))
-				d = fallback(n)
+			if returned {
+				return
 			}
+			v := recover()
+			off.Store(v == nil)
+			c.log(slog.LevelError, "Backoff panicked, or called runtime.Goexit", slog.Any("panic", v))
+			d = fallback(n)
 		}()
-		return b(n)
+		d = b(n)
+		returned = true
+		return d
 	}
 }
 

@@ -126,8 +126,11 @@ func (s *Session) limitHiding(d *Delivery) {
 	case d.ReceiveCount == 1 && !d.FirstReceivedAt.IsZero():
 		received, margin = d.FirstReceivedAt, visibilityMargin
 	}
-	if received.After(now) {
-		received = now
+	switch age := now.Sub(received); {
+	case age < 0:
+		received = now // clocks differ
+	case age > maxVisibility:
+		received, margin = now, unknownMargin // not this receive's, whatever it is
 	}
 	d.hideLimit = received.Add(maxVisibility - margin).UnixNano()
 }
@@ -170,15 +173,15 @@ func (s *Session) abandonedOutcome(w *work) Outcome {
 	return o
 }
 
-// deferredOutcomes are the outcomes of deliveries that were not begun. They all
-// come back when the first does, so that order holds within a group; on a
-// standard queue each goes by its own receive count.
+// deferredOutcomes are the outcomes of deliveries that were not begun. Those of a
+// group come back after its first; on a standard queue each goes by its own
+// receive count.
 func (s *Session) deferredOutcomes(ws []*work, reason error) []Outcome {
 	outs := make([]Outcome, len(ws))
 	for i, w := range ws {
 		outs[i] = s.putOff(Outcome{Delivery: s.newest(w)}, reason)
 		if s.queue.FIFO && i > 0 {
-			outs[i].Delay = outs[0].Delay
+			outs[i].Delay = behind(outs[0].Delay)
 		}
 	}
 	return outs

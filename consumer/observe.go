@@ -49,22 +49,40 @@ type Event struct {
 func (c *Consumer) Logger() *slog.Logger { return c.cfg.Logger }
 
 // observe hands e to the hook. Neither the hook nor the logger can hurt the
-// caller: an extra must never change a verdict.
+// caller: an extra must never change a verdict. One that calls runtime.Goexit, as
+// a t.Fatal in a test does, ends a goroutine of ours and is not called again.
 func (c *Consumer) observe(e Event) {
-	if c.cfg.Observe == nil {
+	if c.cfg.Observe == nil || c.observeOff.Load() {
 		return
 	}
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		if v := recover(); v != nil {
 			c.log(slog.LevelError, "Observe panicked", slog.Any("panic", v))
+			return
 		}
+		c.observeOff.Store(true)
+		c.log(slog.LevelError, "Observe called runtime.Goexit and is not called any more")
 	}()
 	c.cfg.Observe(e)
+	returned = true
 }
 
 func (c *Consumer) log(level slog.Level, msg string, attrs ...slog.Attr) {
-	defer func() { _ = recover() }()
+	if c.logOff.Load() {
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned && recover() == nil {
+			c.logOff.Store(true) // its handler calls runtime.Goexit
+		}
+	}()
 	c.cfg.Logger.LogAttrs(context.Background(), level, msg, attrs...)
+	returned = true
 }
 
 // report tells hook and log about an outcome.

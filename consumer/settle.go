@@ -54,9 +54,24 @@ func (s *Session) newest(w *work) *Delivery {
 	return w.newest
 }
 
+// followerLag is how much longer than a failed message those behind it in its
+// group stay hidden. The failed one is received alone then, and holds them back
+// by itself while it is in flight or hidden again: they do not use up receives,
+// and reach the dead-letter queue, together with it.
+const followerLag = 2 * time.Second
+
+// behind is the delay of what is behind a message of the given delay in its
+// group. None and leaving it alone stay what they are.
+func behind(delay time.Duration) time.Duration {
+	if delay > 0 {
+		delay += followerLag
+	}
+	return delay
+}
+
 // settleFailure settles an outcome that keeps the message on its queue. On a
-// FIFO queue what waits behind it in its group is deferred by as long, in the
-// same call.
+// FIFO queue what waits behind it in its group is deferred a little longer, in
+// the same call.
 func (s *Session) settleFailure(w *work, o Outcome) bool {
 	o.Delivery = s.newest(w)
 	group := s.endLane(w)
@@ -68,7 +83,7 @@ func (s *Session) settleFailure(w *work, o Outcome) bool {
 	outs[0] = o
 	for _, f := range group {
 		outs = append(outs, Outcome{
-			Delivery: s.newest(f), Verdict: VerdictDeferred, Delay: o.Delay, Err: groupFailed(w),
+			Delivery: s.newest(f), Verdict: VerdictDeferred, Delay: behind(o.Delay), Err: groupFailed(w),
 		})
 	}
 	s.src.Settle(s.last, outs)

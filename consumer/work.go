@@ -291,7 +291,7 @@ func (s *Session) try(w *work) (err error) {
 	defer func() {
 		if !returned {
 			v := recover()
-			err, exiting = &PanicError{Value: v, Stack: debug.Stack()}, v == nil
+			err, exiting = sound(&PanicError{Value: v, Stack: debug.Stack()}), v == nil
 		}
 		if handle.Err() != nil {
 			w.run.cut = context.Cause(handle)
@@ -307,6 +307,9 @@ func (s *Session) try(w *work) (err error) {
 	}()
 	err = sound(s.c.handler.Handle(ctx, w.d.Message))
 	returned = true
+	if errors.Is(err, context.DeadlineExceeded) && context.Cause(ctx) == ErrTryTimeout { //nolint:errorlint // our own cause
+		err = fmt.Errorf("%w: %w", ErrTryTimeout, err)
+	}
 	return err
 }
 
@@ -331,7 +334,7 @@ func sound(err error) (out error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			out = &PanicError{Value: fmt.Sprintf("the error it returned, a %T, cannot be read: %v", err, v), Stack: debug.Stack()}
+			out = &PanicError{Value: fmt.Sprintf("its error, a %T, cannot be read: %v", err, v), Stack: debug.Stack()}
 		}
 	}()
 	_ = err.Error()

@@ -36,8 +36,8 @@ type Config struct {
 	SQS *sqs.Client
 	// Reserve is how long before the function's timeout handlers are cancelled
 	// so that the answer still gets out: a timeout throws away the whole batch,
-	// finished work included. At most a quarter of the time that an invocation
-	// begins with. Default 2 s.
+	// finished work included. At least 100 ms, and at most a quarter of the time
+	// that an invocation begins with. Default 2 s.
 	Reserve time.Duration
 	// ExtendVisibility extends all messages of a batch at the start, to 30 s
 	// past the function's timeout: one call for ten messages. Useful where the
@@ -78,12 +78,15 @@ func New(c *consumer.Consumer, cfg Config) (*Adapter, error) {
 	return &Adapter{c: c, cfg: cfg}, nil
 }
 
+// minReserve is the least that an answer takes to get out in time.
+const minReserve = 100 * time.Millisecond
+
 func (cfg Config) validate(c *consumer.Consumer) error {
 	switch {
 	case c == nil:
 		return errors.New("the consumer is nil; make one with consumer.New")
-	case cfg.Reserve < 0:
-		return fmt.Errorf("Reserve is %v; use 0 for the default of 2 s", cfg.Reserve)
+	case cfg.Reserve != 0 && cfg.Reserve < minReserve:
+		return fmt.Errorf("Reserve is %v; use %v or more, or 0 for the default of 2 s", cfg.Reserve, minReserve)
 	case cfg.SQS == nil && cfg.ExtendVisibility:
 		return errors.New("ExtendVisibility is set without SQS; set SQS to a client, or leave ExtendVisibility off")
 	case cfg.SQS == nil && len(cfg.QueueURL) > 0:

@@ -18,6 +18,7 @@ type record struct {
 	delivery    consumer.Delivery
 	message     consumer.Message
 	eventSource string
+	id          string // of the message: the handler is given that, and might change it
 }
 
 // maxBatch is the largest batch size that an event source mapping accepts.

@@ -37,7 +37,7 @@ func (a *Adapter) run(ctx context.Context, records []record) ([]string, error) {
 	case 0:
 		return nil, nil
 	case 1:
-		return a.answer(a.runBatch(ctx, batches[0]))
+		return a.answer(records, a.runBatch(ctx, batches[0]))
 	}
 	outs := make([]consumer.Outcome, len(records))
 	var wg sync.WaitGroup
@@ -49,7 +49,7 @@ func (a *Adapter) run(ctx context.Context, records []record) ([]string, error) {
 		})
 	}
 	wg.Wait()
-	return a.answer(outs)
+	return a.answer(records, outs)
 }
 
 // split checks that every record can be answered for, and sorts the records by
@@ -73,6 +73,7 @@ func split(records []record) ([]queueBatch, error) {
 	var batches []queueBatch
 	for i := range records {
 		r := &records[i]
+		r.id = r.message.ID
 		if r.message.QueueARN == "" {
 			r.message.QueueARN = arn
 		}
@@ -112,7 +113,7 @@ func (a *Adapter) runBatch(ctx context.Context, b queueBatch) []consumer.Outcome
 }
 
 // answer picks out the ids that failed.
-func (a *Adapter) answer(outs []consumer.Outcome) ([]string, error) {
+func (a *Adapter) answer(records []record, outs []consumer.Outcome) ([]string, error) {
 	var failed []string
 	var seen map[string]struct{}
 	var cause error
@@ -126,9 +127,10 @@ func (a *Adapter) answer(outs []consumer.Outcome) ([]string, error) {
 		if seen == nil {
 			seen, cause = make(map[string]struct{}), o.Err
 		}
-		if _, twice := seen[o.Delivery.ID]; !twice {
-			seen[o.Delivery.ID] = struct{}{}
-			failed = append(failed, o.Delivery.ID)
+		id := records[i].id
+		if _, twice := seen[id]; !twice {
+			seen[id] = struct{}{}
+			failed = append(failed, id)
 		}
 	}
 	if len(failed) > 0 && (a.cfg.FailAny || a.cfg.FailWhole && all) {

@@ -3,6 +3,7 @@ package sqsqueue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -94,10 +95,14 @@ func (q *Queue) changeVisibility(ctx context.Context, policy retry.Policy, chang
 	})
 }
 
+// batchCall makes one call for some entries and says which failed and which did
+// not.
+type batchCall func(ctx context.Context, todo []int) (failed []types.BatchResultErrorEntry, done []string, err error)
+
 // eachEntry makes a batch call for n entries, and again for those that are
 // worth it. Entries are named by their position, which is all that ties an
 // answer to its entry.
-func eachEntry(ctx context.Context, policy retry.Policy, n int, call func(context.Context, []int) ([]types.BatchResultErrorEntry, []string, error)) []error {
+func eachEntry(ctx context.Context, policy retry.Policy, n int, call batchCall) []error {
 	todo := make([]int, n)
 	for i := range todo {
 		todo[i] = i
@@ -106,7 +111,7 @@ func eachEntry(ctx context.Context, policy retry.Policy, n int, call func(contex
 	err := retry.Do(ctx, policy, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		failed, done, err := call(ctx, todo)
+		failed, done, err := guarded(ctx, call, todo)
 		if err != nil {
 			for _, i := range todo {
 				errs[i] = err
@@ -133,6 +138,17 @@ func eachEntry(ctx context.Context, policy retry.Policy, n int, call func(contex
 		}
 	}
 	return nil
+}
+
+// guarded makes a panic of the client, or of a middleware in it, an error of this
+// one call: it runs in a goroutine whose panic would end the process.
+func guarded(ctx context.Context, call batchCall, todo []int) (failed []types.BatchResultErrorEntry, done []string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the SQS client panicked: %v", v)
+		}
+	}()
+	return call(ctx, todo)
 }
 
 // sortOut writes the results of one call to errs and returns the entries that
