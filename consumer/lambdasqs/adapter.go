@@ -112,6 +112,10 @@ func (cfg Config) validate(c *consumer.Consumer) error {
 // record. An event that cannot be answered with ids is an error before any
 // handler runs: one of another service, one that is not JSON, a record without
 // a message id. So is [consumer.ErrStuck].
+//
+// ctx has the function's deadline; without one nothing is ever cut off. A handler
+// must not call Invoke of its own adapter: it would wait for slots that its like
+// hold.
 func (a *Adapter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	records, err := decodeEvent(payload)
 	if err != nil {
