@@ -22,10 +22,11 @@ type work struct {
 	joined *work     // the same message again, linked by next
 	lane   *lane     // nil on a standard queue
 	next   *work     // in the ready list, in the lane, or among those that joined
-	result *Outcome  // where the outcome goes; nil if nobody asks for it
-	// out is the outcome from when there is one until it is published. It is an
-	// array so that Settle can be handed a slice of it.
-	out [1]Outcome
+	// out is the outcome as soon as there is one. It is an array so that Settle
+	// can be handed a slice of it. final is set instead where the session has
+	// published without waiting for who is settling it.
+	out   [1]Outcome
+	final *Outcome
 
 	phase    phase
 	roomless bool // was turned away: holds no room

@@ -129,19 +129,20 @@ func (s *Session) openContexts(o SessionOptions) {
 // taken is deferred. The one exception is [ErrClosed], after Close, when
 // nothing can be settled any more.
 func (s *Session) Submit(ctx context.Context, ds ...*Delivery) error {
-	return s.submit(ctx, ds, nil)
+	return s.submit(ctx, newWorks(ds))
 }
 
-// submit does what Submit does and writes the outcomes to outs, if that is not
-// nil.
-func (s *Session) submit(ctx context.Context, ds []*Delivery, outs []Outcome) error {
+func newWorks(ds []*Delivery) []work {
 	ws := make([]work, len(ds))
 	for i, d := range ds {
-		s.limitHiding(d)
 		ws[i].d, ws[i].newest = d, d
-		if outs != nil {
-			ws[i].result = &outs[i]
-		}
+	}
+	return ws
+}
+
+func (s *Session) submit(ctx context.Context, ws []work) error {
+	for i := range ws {
+		s.limitHiding(ws[i].d)
 	}
 	if s.room == nil {
 		return s.enqueue(ws)
@@ -226,15 +227,21 @@ func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Ou
 // Run submits ds, waits until all of them have their outcomes or the session's
 // time is up, and closes the session. The outcomes are in the order of ds.
 func (s *Session) Run(ds []*Delivery) []Outcome {
-	outs := make([]Outcome, len(ds))
-	for i, d := range ds {
-		outs[i].Delivery = d
-	}
-	_ = s.submit(context.Background(), ds, outs)
+	ws := newWorks(ds)
+	_ = s.submit(context.Background(), ws)
 	select {
 	case <-s.idleNow():
 	case <-s.start.Done():
 	}
 	_ = s.Close(context.Background())
+	outs := make([]Outcome, len(ds))
+	for i := range ws {
+		if final := ws[i].final; final != nil {
+			outs[i] = *final
+		} else {
+			outs[i] = ws[i].out[0]
+		}
+		outs[i].Delivery = ds[i] // not the newest of those that joined
+	}
 	return outs
 }

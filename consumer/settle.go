@@ -248,9 +248,10 @@ func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 func (s *Session) end(w *work, o Outcome) (places int) {
 	w.phase = settled
 	s.unsettled--
-	if w.result != nil {
-		*w.result = o
-		w.result.Delivery = w.d // not the newest of those that joined
+	if w.left {
+		w.final = &o // out may be in use by the goroutine that was left
+	} else {
+		w.out[0] = o
 	}
 	if w.roomless {
 		return 0

@@ -73,9 +73,14 @@ func plainHandler(_ context.Context, e events.SQSEvent) (events.SQSEventResponse
 
 func ackwiseHandler(tb testing.TB, concurrency int) lambda.Handler {
 	tb.Helper()
-	c, err := consumer.New(consumer.JSON(func(_ context.Context, o benchOrder, _ *consumer.Message) error {
+	return benchHandler(tb, concurrency, func(_ context.Context, o benchOrder, _ *consumer.Message) error {
 		return o.do()
-	}), consumer.Config{
+	})
+}
+
+func benchHandler(tb testing.TB, concurrency int, fn func(context.Context, benchOrder, *consumer.Message) error) lambda.Handler {
+	tb.Helper()
+	c, err := consumer.New(consumer.JSON(fn), consumer.Config{
 		Concurrency: concurrency,
 		Retry:       retry.Policy{Tries: 1}, // the plain one does not retry either
 		Logger:      slog.New(slog.DiscardHandler),
