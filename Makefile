@@ -41,6 +41,10 @@ unit: ## run the tests that need nothing but Go
 flake: race-ready $(MOTO)/ready $(RIE) ## run every test COUNT=20 times
 	$(WITH_SERVICES) go test -race -count=$(COUNT) -timeout=60m ./...
 
+.PHONY: soak
+soak: race-ready $(MOTO)/ready ## kill workers with SIGKILL a few hundred times, and account for every message
+	ACKWISE_SOAK=1 $(WITH_SERVICES) go test -race -count=1 -v -timeout=20m ./internal/crashtest
+
 .PHONY: lint
 lint: $(GOLANGCI) ## check formatting, file length, go vet, golangci-lint and go.mod
 	./scripts/check-files.sh $(MAX_LINES)

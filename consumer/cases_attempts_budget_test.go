@@ -73,7 +73,7 @@ func TestCase_AT08_AttemptsAreCountedOncePerRun(t *testing.T) {
 			return rec.Attempts
 		}
 		outs := newConsumer(t, cfg, script{"a1": fails}).Process(t.Context(), newFIFO(t), deliveries("a1", "a2"))
-		wantOutcomes(t, outs, "a1=retry+10s", "a2=deferred+10s")
+		wantOutcomes(t, outs, "a1=retry+10s", "a2=deferred+12s")
 		want(t, "tries", []int{outs[0].Tries, outs[1].Tries}, []int{3, 0})
 		want(t, "attempts", []int{attempts("a1"), attempts("a2")}, []int{1, 0})
 		claimFIFO(t, st, "a2", time.Now().Add(time.Minute)) // somebody else's first

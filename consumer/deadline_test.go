@@ -94,11 +94,11 @@ func TestDeadline_OptionGoesBeforeTheContext(t *testing.T) {
 
 func TestDeadline_PassedMeansNothingStarts(t *testing.T) {
 	t.Parallel()
-	for _, src := range []func(testing.TB) *source{newSource, newFIFO} {
+	for second, src := range map[string]func(testing.TB) *source{"a2=deferred+10s": newSource, "a2=deferred+12s": newFIFO} {
 		synctest.Test(t, func(t *testing.T) {
 			j := newJournal()
 			outs := newConsumer(t, journaled(steady(1), j), script{}).Process(timeout(t, -time.Second), src(t), deliveries("a1", "a2"))
-			wantOutcomes(t, outs, "a1=deferred+10s", "a2=deferred+10s")
+			wantOutcomes(t, outs, "a1=deferred+10s", second)
 			want(t, "calls", len(j.starts()), 0)
 			wantErr(t, outs[0].Err, consumer.ErrDeadline)
 			want(t, "attempt", outs[0].Attempt, 0)

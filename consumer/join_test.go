@@ -122,7 +122,7 @@ func TestJoin_FollowerIsDeferredByItsNewestReceipt(t *testing.T) {
 		ds := []*consumer.Delivery{delivery("a1", 1), delivery("a2", 1), delivery("a2", 2)}
 		outs := newConsumer(t, steady(1), h).Process(t.Context(), src, ds)
 		want(t, "receipts", src.receipts(), []string{"a1#1", "a2#2"})
-		wantOutcomes(t, outs, "a1=retry+10s", "a2=deferred+10s", "a2=deferred+10s")
+		wantOutcomes(t, outs, "a1=retry+10s", "a2=deferred+12s", "a2=deferred+12s")
 	})
 }
 

@@ -28,14 +28,14 @@ func TestLane_GroupRunsInOrderAndGroupsOverlap(t *testing.T) {
 	}
 }
 
-func TestLane_FIFOFollowersDeferredWithHeadsDelay(t *testing.T) {
+func TestLane_FIFOFollowersComeBackTwoSecondsAfterTheHead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		j, src := newJournal(), newFIFO(t)
 		h := script{"a2": func(context.Context) error { return retry.After(90*time.Second, errTest) }}
 		c := newConsumer(t, journaled(steady(3), j), h)
 		outs := c.Process(t.Context(), src, deliveries("a1", "a2", "b1", "a3", "a4"))
-		wantOutcomes(t, outs, "a1=done", "a2=retry+1m30s", "b1=done", "a3=deferred+1m30s", "a4=deferred+1m30s")
+		wantOutcomes(t, outs, "a1=done", "a2=retry+1m30s", "b1=done", "a3=deferred+1m32s", "a4=deferred+1m32s")
 		want(t, "starts", j.starts(), []string{"a1@0s", "a2@0s", "b1@0s"})
 		for _, o := range outs[3:] {
 			wantErr(t, o.Err, consumer.ErrGroupFailed)
@@ -51,7 +51,7 @@ func TestLane_FIFOFollowersDeferredWithHeadsDelay(t *testing.T) {
 				want(t, "number of the call", o.Call, number)
 			}
 		}
-		want(t, "call", call, []string{"a2=retry+1m30s", "a3=deferred+1m30s", "a4=deferred+1m30s"})
+		want(t, "call", call, []string{"a2=retry+1m30s", "a3=deferred+1m32s", "a4=deferred+1m32s"})
 	})
 }
 
@@ -87,8 +87,8 @@ func TestLane_UnconfirmedDeleteDefersFollowers(t *testing.T) {
 		ds := deliveries("a1", "a2", "a3", "b1")
 		ds[1].ReceiveCount, ds[2].ReceiveCount = 3, 5
 		outs := newConsumer(t, journaled(cfg, j), script{}).Process(t.Context(), src, ds)
-		// Followers come back together: by the receives of the first of them.
-		wantOutcomes(t, outs, "a1=done", "a2=deferred+3m0s", "a3=deferred+3m0s", "b1=done")
+		// Followers come back by the receives of the first of them, behind that.
+		wantOutcomes(t, outs, "a1=done", "a2=deferred+3m0s", "a3=deferred+3m2s", "b1=done")
 		wantErr(t, outs[1].Err, consumer.ErrGroupFailed)
 		want(t, "starts", j.starts(), []string{"a1@0s", "b1@0s"})
 		if len(unconfirmed) != 1 || unconfirmed[0].Message.ID != "a1" || unconfirmed[0].Err == nil {
@@ -121,7 +121,7 @@ func TestLane_UndecodableIsAFailedHead(t *testing.T) {
 		ds := deliveries("a1", "a2", "a3", "b1")
 		ds[1].Invalid = broken
 		outs := newConsumer(t, journaled(cfg, j), script{}).Process(t.Context(), newFIFO(t), ds)
-		wantOutcomes(t, outs, "a1=done", "a2=rejected+4s", "a3=deferred+4s", "b1=done")
+		wantOutcomes(t, outs, "a1=done", "a2=rejected+4s", "a3=deferred+6s", "b1=done")
 		wantErr(t, outs[1].Err, broken)
 		want(t, "starts", j.starts(), []string{"a1@0s", "b1@0s"})
 	})
@@ -161,7 +161,7 @@ func TestLane_FailedParkingHoldsTheLane(t *testing.T) {
 				cfg.DeadLetter = dl
 				h := script{"a1": func(context.Context) error { return retry.Permanent(errTest) }}
 				outs := newConsumer(t, journaled(cfg, j), h).Process(t.Context(), newFIFO(t), deliveries("a1", "a2"))
-				wantOutcomes(t, outs, "a1=rejected+4s", "a2=deferred+4s")
+				wantOutcomes(t, outs, "a1=rejected+4s", "a2=deferred+6s")
 				want(t, "starts", j.starts(), []string{"a1@0s"})
 				wantErr(t, outs[0].Err, errTest)
 				if dl != nil {

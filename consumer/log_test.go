@@ -81,7 +81,7 @@ func checkLog(t *testing.T, got []map[string]any) {
 	const gaveUp = " (gave up after 1 try: all tries were used)"
 	wanted := []map[string]any{
 		base("a2", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "declined" + gaveUp}),
-		base("a3", "INFO", "deferred", 0, map[string]any{"delay": 10e9, "error": "an earlier message of the group was not finished (message a2)"}),
+		base("a3", "INFO", "deferred", 0, map[string]any{"delay": 12e9, "error": "an earlier message of the group was not finished (message a2)"}),
 		base("b1", "ERROR", "rejected", 1, map[string]any{"parked": true, "error": "declined"}),
 		base("c1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler panicked: boom" + gaveUp}),
 		base("d1", "WARN", "retry", 1, map[string]any{"delay": 10e9, "error": "the handler called runtime.Goexit" + gaveUp}),

@@ -248,8 +248,9 @@ func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 func (s *Session) end(w *work, o Outcome) (places int) {
 	w.phase = settled
 	s.unsettled--
-	if w.left {
-		w.final = &o // out may be in use by the goroutine that was left
+	if w.left { // and out may be in use by the goroutine that was left
+		final := o // a copy: taking the address of o itself would allocate for all
+		w.final = &final
 	} else {
 		w.out[0] = o
 	}

@@ -23,7 +23,7 @@ func claimFIFO(t *testing.T, st idempotency.Store, id string, deadline time.Time
 	}
 }
 
-// What waits behind a head that somebody else is at comes back when the head
+// What waits behind a head that somebody else is at comes back just after the head
 // does, and none of it is claimed.
 func TestStore_FIFOFollowersOfAHeldHead(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestStore_FIFOFollowersOfAHeldHead(t *testing.T) {
 		claimFIFO(t, st.mem, "a1", time.Now().Add(30*time.Second))
 		outs := newConsumer(t, guarded(t, steady(1), st), script{}).
 			Process(t.Context(), src, deliveries("a1", "a2", "b1", "a3"))
-		wantOutcomes(t, outs, "a1=deferred+32s", "a2=deferred+32s", "b1=done", "a3=deferred+32s")
+		wantOutcomes(t, outs, "a1=deferred+32s", "a2=deferred+34s", "b1=done", "a3=deferred+34s")
 		wantErr(t, outs[0].Err, idempotency.ErrHeld)
 		wantErr(t, outs[1].Err, consumer.ErrGroupFailed)
 		calls := make(map[string]int)
@@ -58,11 +58,11 @@ func TestStore_FIFOHeads(t *testing.T) {
 		"exhausted": {func(t *testing.T, st *scripted) {
 			t.Helper()
 			newConsumer(t, budgeted(t, st, 1), script{"a1": fails}).Process(t.Context(), newFIFO(t), deliveries("a1"))
-		}, []string{"a1=rejected+4s", "a2=deferred+4s"}},
+		}, []string{"a1=rejected+4s", "a2=deferred+6s"}},
 		"store down": {func(t *testing.T, st *scripted) {
 			t.Helper()
 			st.before["claim"] = answers(errStore)
-		}, []string{"a1=deferred+10s", "a2=deferred+10s"}},
+		}, []string{"a1=deferred+10s", "a2=deferred+12s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

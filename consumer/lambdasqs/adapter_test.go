@@ -32,7 +32,7 @@ func TestNew_Refuses(t *testing.T) {
 		texts []string
 	}{
 		"nil consumer":     {nil, lambdasqs.Config{}, []string{"the consumer is nil", "consumer.New"}},
-		"Reserve":          {c, lambdasqs.Config{Reserve: -time.Second}, []string{"Reserve is -1s", "use 0"}},
+		"Reserve":          {c, lambdasqs.Config{Reserve: -time.Second}, []string{"Reserve is -1s", "use 100ms or more, or 0 for the default"}},
 		"ExtendVisibility": {c, lambdasqs.Config{ExtendVisibility: true}, []string{"ExtendVisibility is set without SQS", "set SQS"}},
 		"QueueURL": {c, lambdasqs.Config{QueueURL: map[string]string{standardARN: "https://x/1/q"}},
 			[]string{"QueueURL is set without SQS", "set SQS"}},

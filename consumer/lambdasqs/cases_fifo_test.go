@@ -89,26 +89,28 @@ func TestCase_FI03_ConcurrencyKeepsTheOrderOfEachGroup(t *testing.T) {
 }
 
 // The whole group gets the delay of its head, whatever the queue's timeout is,
-// and comes back in order.
+// and two seconds more behind it, so that the head comes back alone. In flight
+// it holds the others back, and they come in order once it is done.
 func TestCase_FI05_BackoffKeepsTheGroupTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, "orders.fifo", sqstest.QueueConfig{Visibility: 15 * time.Minute})
-		h := byBody{"a1": func(context.Context) error { return retry.After(time.Minute, errTest) }}
+		h := byBody{"a1": steps(retry.After(time.Minute, errTest))}
 		a := newAdapter(t, h, steady(1), lambdasqs.Config{SQS: r.server.Client()})
 		r.send("a1", "a2", "a3")
 		records := r.receive(3)
 		want(t, "failed", bodies(records, invoke(t, a, time.Minute, eventOf(t, records...))), []string{"a1", "a2", "a3"})
 		seconds, calls := r.changes(records)
-		want(t, "seconds", seconds, map[string]int{"a1": 60, "a2": 60, "a3": 60})
+		want(t, "seconds", seconds, map[string]int{"a1": 60, "a2": 62, "a3": 62})
 		want(t, "calls", calls, 1)
 		begin := time.Now()
-		var again []string
-		for _, rec := range r.receive(3) {
-			again = append(again, rec.Body)
-		}
-		want(t, "order", again, []string{"a1", "a2", "a3"})
+		head := r.receive(1)
+		want(t, "the head alone", texts(head), []string{"a1"})
 		want(t, "time", time.Since(begin).Round(time.Second), time.Minute)
+		want(t, "failed", invoke(t, a, time.Minute, eventOf(t, head...)), nil)
+		r.remove(head[0])
+		want(t, "the others", texts(r.receive(2)), []string{"a2", "a3"})
+		want(t, "time", time.Since(begin).Round(time.Second), 62*time.Second)
 	})
 }
 

@@ -261,7 +261,7 @@ func TestCase_QU04_OneHandlerTwoQueues(t *testing.T) {
 				}
 			}
 			seconds, _ := r.changes(all)
-			delays := map[string]int{"a1": 10, "b1": 60, "b2": 60}
+			delays := map[string]int{"a1": 10, "b1": 60, "b2": 62}
 			for _, body := range tt.failed {
 				want(t, "visibility of "+body, seconds[body], delays[body])
 			}

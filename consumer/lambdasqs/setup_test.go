@@ -3,7 +3,6 @@ package lambdasqs_test
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -12,13 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
-	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ackwise/ackwise/consumer"
 	"github.com/ackwise/ackwise/consumer/lambdasqs"
-	"github.com/ackwise/ackwise/consumer/sqstest"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -67,75 +63,6 @@ func invented(arn string, bodies ...string) []record {
 		}
 	}
 	return records
-}
-
-// rig is a queue with messages, and a function that consumes it. It lives in a
-// synctest bubble.
-type rig struct {
-	t      *testing.T
-	server *sqstest.Server
-	queue  *sqstest.Queue
-}
-
-func newRig(t *testing.T, name string, cfg sqstest.QueueConfig) *rig {
-	t.Helper()
-	r := &rig{t: t, server: sqstest.NewServer(sqstest.Config{})}
-	t.Cleanup(r.server.Close)
-	r.queue = r.create(name, cfg)
-	return r
-}
-
-func (r *rig) create(name string, cfg sqstest.QueueConfig) *sqstest.Queue {
-	r.t.Helper()
-	q, err := r.server.CreateQueue(name, cfg)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return q
-}
-
-// send puts one message per body into the queue, the first letter as its group.
-func (r *rig) send(bodies ...string) {
-	for _, body := range bodies {
-		r.queue.SendGroup(body[:1], body)
-	}
-}
-
-// receive receives n messages as the mapping does, without its calls counting.
-func (r *rig) receive(n int) (records []record) {
-	r.t.Helper()
-	client := r.server.Client(func(o *sqs.Options) { o.AppID = sqstest.EventSourceCaller })
-	url := r.queue.URL()
-	for len(records) < n {
-		out, err := client.ReceiveMessage(context.Background(), &sqs.ReceiveMessageInput{
-			QueueUrl: &url, MaxNumberOfMessages: 10, WaitTimeSeconds: 20,
-			MessageAttributeNames:       []string{"All"},
-			MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"},
-		})
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		for _, m := range out.Messages {
-			records = append(records, r.record(m))
-		}
-	}
-	return records
-}
-
-func (r *rig) record(m types.Message) record {
-	attributes := make(map[string]attribute)
-	for name, v := range m.MessageAttributes {
-		a := attribute{DataType: *v.DataType, StringValue: v.StringValue, StringListValues: []string{}, BinaryListValues: []string{}}
-		if v.BinaryValue != nil {
-			a.BinaryValue = new(base64.StdEncoding.EncodeToString(v.BinaryValue))
-		}
-		attributes[name] = a
-	}
-	return record{
-		MessageID: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body,
-		Attributes: m.Attributes, MessageAttributes: attributes,
-		EventSource: "aws:sqs", EventSourceARN: r.queue.ARN(), AWSRegion: sqstest.DefaultRegion,
-	}
 }
 
 // steady is a configuration without chance: delays of ten seconds.
@@ -210,26 +137,6 @@ func bodies(records []record, ids []string) (found []string) {
 	return found
 }
 
-// changes returns the visibilities that were asked for, in seconds, by message
-// body, and the number of calls it took.
-func (r *rig) changes(records []record) (seconds map[string]int, calls int) {
-	seconds = make(map[string]int)
-	for _, c := range r.server.Log() {
-		if c.Action != "ChangeMessageVisibilityBatch" {
-			continue
-		}
-		calls++
-		for _, e := range c.Entries {
-			for _, rec := range records {
-				if rec.ReceiptHandle == e.Receipt {
-					seconds[rec.Body] = int(e.Visibility / time.Second)
-				}
-			}
-		}
-	}
-	return seconds, calls
-}
-
 func want[T any](tb testing.TB, what string, got, wanted T) {
 	tb.Helper()
 	if diff := cmp.Diff(wanted, got); diff != "" {
@@ -280,4 +187,17 @@ func permanent(context.Context) error { return retry.Permanent(errTest) }
 
 func sleeps(d time.Duration) func(context.Context) error {
 	return func(context.Context) error { time.Sleep(d); return nil }
+}
+
+// steps returns a function that answers with one of errs at each call, and nil
+// when they are used up.
+func steps(errs ...error) func(context.Context) error {
+	next := 0
+	return func(context.Context) error {
+		if next == len(errs) {
+			return nil
+		}
+		next++
+		return errs[next-1]
+	}
 }

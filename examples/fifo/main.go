@@ -1,6 +1,6 @@
 // Command fifo shows what order means on a FIFO queue when something fails: a
 // message that has to be tried again holds back the later ones of its own
-// message group, and nobody else's.
+// message group, which come back two seconds after it, and nobody else's.
 //
 //	go run ./examples/fifo
 //

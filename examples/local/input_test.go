@@ -148,6 +148,7 @@ func TestBadFlags(t *testing.T) {
 		"-speed fast":    `invalid value "fast" for flag -speed`,
 		"-dlq none":      `-dlq is "none"; use park or sqs`,
 		"-timeout -1s":   "-timeout is -1s; use a time such as 5m",
+		"-store disk":    `-store is "disk"; use memory`,
 		"-timeout 5":     `invalid value "5" for flag -timeout`,
 		"-nosuch":        "flag provided but not defined: -nosuch",
 		"-f":             "flag needs an argument: -f",
@@ -165,7 +166,7 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	r := program(t, "", 0, "-help")
 	r.want(t, exitOK)
-	for _, part := range []string{"-speed", "-dlq", "-timeout", "flaky:N", `"attributes"`} {
+	for _, part := range []string{"-speed", "-dlq", "-store", "-timeout", "flaky:N", `"attributes"`} {
 		if !strings.Contains(r.stderr, part) {
 			t.Errorf("the help lacks %q", part)
 		}

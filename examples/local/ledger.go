@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -127,8 +128,13 @@ func describe(label string, o *consumer.Outcome) string {
 	return b.String()
 }
 
-// cause is the error without how many tries it took, which is shown beside it.
+// cause is the error without how many tries or attempts it took, which is shown
+// beside it.
 func cause(err error) error {
+	var usedUp *idempotency.ExhaustedError
+	if errors.As(err, &usedUp) && usedUp.Last != "" {
+		return errors.New(usedUp.Last)
+	}
 	var gaveUp *retry.ExhaustedError
 	if errors.As(err, &gaveUp) && gaveUp.Last != nil {
 		return gaveUp.Last

@@ -4,6 +4,7 @@
 //
 //	go run ./examples/local                 # a sample of 60 orders
 //	go run ./examples/local -f orders.jsonl # your own, one JSON value per line
+//	go run ./examples/local -store memory   # work that is done is not done again
 //	… | go run ./examples/local -f - -v     # from a pipe, showing each outcome
 //
 // See -help for the format of the lines and for what a message can simulate.

@@ -13,6 +13,7 @@ type options struct {
 	file    string // "" is the sample, "-" standard input
 	speed   int
 	dlq     string
+	store   string // "" is none
 	timeout time.Duration
 	verbose bool
 }
@@ -22,6 +23,9 @@ const (
 	dlqPark = "park"
 	dlqSQS  = "sqs"
 )
+
+// storeMemory is the only value of the flag -store but "", the default.
+const storeMemory = "memory"
 
 // maxSpeed leaves 300 ms to a function with a timeout of 30 s.
 const maxSpeed = 100
@@ -40,7 +44,8 @@ object with the body and what goes with it, and nothing else:
    "delay": "15s", "twice": true}
 A text is sent as it is, any other value as its JSON. A delay is as long as at
 -speed 1. "twice" makes SQS deliver the message a second time while the first
-delivery is being worked on.
+delivery is being worked on. With -store the second one is held off until the
+first is done, and is a duplicate then.
 
 The handler takes any JSON. A member "simulate" of the body has it misbehave:
   flaky:N     the first N tries fail
@@ -67,6 +72,8 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.speed, "speed", 20, "divide delays, timeouts and simulated work by so much, 1 to 100")
 	f.StringVar(&o.dlq, "dlq", dlqPark, "how messages that cannot succeed reach the dead-letter queue: "+
 		"park (by the library, at once) or sqs (by SQS, when their receives are used up; takes over two minutes)")
+	f.StringVar(&o.store, "store", "", "`kind` of idempotency store: memory (work that is done is not done again, and attempts are counted: "+
+		"5 per message) or \"\" (none)")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give up after so long")
 	f.BoolVar(&o.verbose, "v", false, "show each outcome")
 	if err := f.Parse(args); err != nil {
@@ -85,10 +92,25 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-speed is %d; use 1 (real time) to %d", o.speed, maxSpeed)
 	case o.dlq != dlqPark && o.dlq != dlqSQS:
 		return o, fmt.Errorf("-dlq is %q; use %s or %s", o.dlq, dlqPark, dlqSQS)
+	case o.store != "" && o.store != storeMemory:
+		return o, fmt.Errorf("-store is %q; use %s, or leave it out for none", o.store, storeMemory)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout is %v; use a time such as 5m", o.timeout)
 	}
 	return o, nil
+}
+
+// stored says whether there is an idempotency store.
+func (o options) stored() bool { return o.store != "" }
+
+// receives is the maxReceiveCount of the queue. Where the store counts attempts
+// and the library parks, it is only a backstop: SQS counts deliveries that never
+// ran as well, and would move messages that have attempts left.
+func (o options) receives() int {
+	if o.stored() && o.dlq == dlqPark {
+		return backstop
+	}
+	return maxReceives
 }
 
 // scale is how long d takes at this speed.

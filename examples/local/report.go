@@ -178,7 +178,14 @@ func (s *stage) reportTwice(w io.Writer) {
 	for _, id := range s.ledger.order {
 		if e := s.ledger.entries[id]; e.twice {
 			printf(w, "\n%s was delivered twice on purpose, as SQS may do: it was received %s, and done %s.\n",
-				e.label(), plural(e.receives, "time", "times"), plural(successes[id], "time", "times"))
+				e.label(), times(e.receives), times(successes[id]))
 		}
 	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

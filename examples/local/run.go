@@ -82,11 +82,15 @@ func readUntil(ctx context.Context, o options, stdin io.Reader) (*input, error) 
 func introduce(w io.Writer, o options, in *input) {
 	printf(w, "%s from %s, sent to an embedded SQS: queue orders\n"+
 		"(visibility timeout %v, maxReceiveCount %d) with dead-letter queue orders-dlq.\n",
-		plural(len(in.lines), "message", "messages"), in.name, o.seconds(visibility), maxReceives)
+		plural(len(in.lines), "message", "messages"), in.name, o.seconds(visibility), o.receives())
 	if o.speed > 1 {
 		printf(w, "Speed %d: delays, timeouts and simulated work are 1/%d of a real set-up's (function\n"+
 			"timeout %v for %v, first backoff %v for %v), rounded up where SQS counts in seconds.\n",
 			o.speed, o.speed, o.scale(functionTimeout), functionTimeout, o.scale(firstBackoff), firstBackoff)
+	}
+	if o.stored() {
+		printf(w, "An idempotency store in memory: what is done is not done again, and each message has\n"+
+			"%d attempts.\n", maxAttempts)
 	}
 	if o.dlq == dlqSQS {
 		printf(w, "Rejected messages are not parked: they come back after 4, 8, 16, 32 and 64 seconds,\n"+

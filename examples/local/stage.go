@@ -11,6 +11,8 @@ import (
 	"github.com/ackwise/ackwise/consumer/dlq"
 	"github.com/ackwise/ackwise/consumer/lambdasqs"
 	"github.com/ackwise/ackwise/consumer/sqstest"
+	"github.com/ackwise/ackwise/idempotency"
+	"github.com/ackwise/ackwise/idempotency/memstore"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -21,7 +23,9 @@ const (
 	visibility      = 6 * functionTimeout // as AWS recommends
 	firstBackoff    = 10 * time.Second
 	longestBackoff  = 15 * time.Minute
-	maxReceives     = 5
+	maxReceives     = 5  // where it is the budget: nothing else counts
+	backstop        = 50 // where the store counts attempts
+	maxAttempts     = 5
 )
 
 // stage is everything that takes part: SQS, the function, and what invokes it.
@@ -52,7 +56,7 @@ func (s *stage) build(o options, stderr io.Writer) (err error) {
 		return err
 	}
 	s.queue, err = s.server.CreateQueue("orders", sqstest.QueueConfig{
-		Visibility: o.seconds(visibility), DeadLetter: s.dead, MaxReceives: maxReceives,
+		Visibility: o.seconds(visibility), DeadLetter: s.dead, MaxReceives: o.receives(),
 	})
 	if err != nil {
 		return err
@@ -68,7 +72,8 @@ func (s *stage) build(o options, stderr io.Writer) (err error) {
 }
 
 // adapter makes what a Lambda function would give to lambda.Start. Without
-// -speed its Config would be the DeadLetter and no more.
+// -speed its Config would be the DeadLetter and, with -store, the guard and the
+// budget of attempts, and no more.
 func (s *stage) adapter(o options, stderr io.Writer) (*lambdasqs.Adapter, error) {
 	client := s.server.Client()
 	cfg := consumer.Config{
@@ -85,6 +90,13 @@ func (s *stage) adapter(o options, stderr io.Writer) (*lambdasqs.Adapter, error)
 	}
 	if o.dlq == dlqPark {
 		cfg.DeadLetter = dlq.New(client, s.dead.URL())
+	}
+	if o.stored() {
+		guard, err := idempotency.New(memstore.New(), idempotency.Config{})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Idempotency, cfg.Redelivery.MaxAttempts = guard, maxAttempts
 	}
 	c, err := consumer.New(consumer.JSON(s.shop.handle), cfg)
 	if err != nil {
