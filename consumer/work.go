@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -29,22 +28,8 @@ type attempt struct {
 	lease     atomic.Pointer[lease] // nil without an idempotency store
 }
 
-// lease is the claim that a handler runs under.
-type lease struct {
-	claim *idempotency.Claim
-	lost  atomic.Bool
-	// start and handle are the session's contexts for this delivery alone; lose
-	// ends them.
-	start, handle context.Context
-	lose          func(error)
-}
-
 // result is what a call of the user's has come to.
 type result struct{ err error }
-
-// completed reports whether the work is recorded as done, by a transaction of
-// the handler's own.
-func (l *lease) completed() bool { return l != nil && l.claim.Completed() }
 
 // work is the life of a worker goroutine: it takes a slot, then a delivery, and
 // runs it. A first delivery that is not nil is one that already has a slot and
@@ -76,56 +61,6 @@ func (s *Session) work(w *work, fresh bool) {
 	}
 	alive = true
 	s.goroutines.Done()
-}
-
-// exited is called by a worker goroutine that runtime.Goexit is ending, which
-// cannot be stopped: the handler has called it, or a hook.
-func (s *Session) exited(w *work) {
-	s.mu.Lock()
-	during := w.phase
-	s.mu.Unlock()
-	switch {
-	case w.run.stray.Load():
-		s.strayReturned(w)
-	case during == running:
-		go s.work(w, false) // goes on where this one stopped
-	default:
-		if !s.rescue(w) {
-			return
-		}
-		s.mu.Lock()
-		s.workers--
-		s.hire()
-		s.mu.Unlock()
-		s.goroutines.Done()
-	}
-}
-
-// rescue publishes the outcome of a delivery whose settling a hook has ended by
-// runtime.Goexit. It returns false if the session has gone on without the
-// goroutine.
-func (s *Session) rescue(w *work) bool {
-	s.mu.Lock()
-	if w.phase == settled {
-		defer s.mu.Unlock()
-		return !w.left
-	}
-	o := w.out[0]
-	o.Delivery = w.newest
-	n, late := s.book(w, o)
-	s.mu.Unlock()
-	s.makeRoom(n)
-	if late {
-		s.deferWaiting()
-	}
-	return true
-}
-
-// strayReturned takes note that an abandoned handler has returned.
-func (s *Session) strayReturned(w *work) {
-	s.c.addStray(s.strayKey(w), -1)
-	w.run.lease.Load().end()
-	s.freeSlot()
 }
 
 // growStack makes room for a handler's frames while the stack is shallow and
