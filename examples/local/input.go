@@ -38,6 +38,9 @@ func read(o options, stdin io.Reader) (*input, error) {
 		return nil, fmt.Errorf("%w; -f takes a file of JSON lines, or - for standard input", err)
 	}
 	defer func() { _ = f.Close() }()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a directory; give a file or -", o.file)
+	}
 	return parse(o.file, f)
 }
 
@@ -46,7 +49,8 @@ func parse(name string, r io.Reader) (*input, error) {
 	in := &input{name: name}
 	scanner := bufio.NewScanner(r)
 	scanner.Buffer(nil, maxLine)
-	for n := 1; scanner.Scan(); n++ {
+	n := 1 // the line that is being read; blank ones count
+	for ; scanner.Scan(); n++ {
 		text := scanner.Bytes()
 		if n == 1 {
 			text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -68,20 +72,12 @@ func parse(name string, r io.Reader) (*input, error) {
 		if errors.Is(err, bufio.ErrTooLong) {
 			err = fmt.Errorf("the line has more than %d bytes, and SQS takes messages of 1 MiB", maxLine)
 		}
-		return nil, fmt.Errorf("%s:%d: %w", name, in.next(), err)
+		return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 	}
 	if len(in.lines) == 0 {
 		return nil, fmt.Errorf("%s:1: there is no message; each line is to be one, as JSON", name)
 	}
 	return in, nil
-}
-
-// next is the line after the last one that was read, blank lines left out.
-func (in *input) next() int {
-	if len(in.lines) == 0 {
-		return 1
-	}
-	return in.lines[len(in.lines)-1].number + 1
 }
 
 func parseLine(text []byte) (l line, note string, err error) {
@@ -91,15 +87,14 @@ func parseLine(text []byte) (l line, note string, err error) {
 	if !json.Valid(text) {
 		return l, "", syntaxError(text)
 	}
-	var e envelope
-	isEnvelope, odd := e.claims(text)
-	if !isEnvelope {
+	e, odd := envelopeOf(text)
+	if e == nil {
 		if odd != "" {
 			note = fmt.Sprintf("it has a member %q beside \"body\", so the whole line is taken for the body", odd)
 		}
 		l.message.Body, err = bodyOf(text)
 	} else {
-		l, err = e.line(text)
+		l, err = e.line()
 	}
 	if err != nil {
 		return l, "", err

@@ -92,6 +92,8 @@ func TestBadInput(t *testing.T) {
 		{"two values", "{} {}", ":1: the line is not JSON: "},
 		{"not UTF-8", "{}\n\"\xff\"", ":2: the line is not valid UTF-8"},
 		{"long line", "{}\n\"" + strings.Repeat("x", maxLine) + "\"", ":2: the line has more than 8388608 bytes"},
+		{"long line after blank ones", "{\"id\":\"ok\"}\n\n\n\n\"" + strings.Repeat("x", maxLine) + "\"", ":5: the line has more than 8388608 bytes"},
+		{"long line after blank ones alone", "\n\r\n" + strings.Repeat("x", maxLine+1), ":3: the line has more than"},
 		{"empty body", `{"body":""}`, ":1: the body is empty"},
 		{"empty text", `""`, ":1: the body is empty"},
 		{"delay too long", `{"body":1,"delay":"15m1s"}`, `:1: delay is "15m1s"; use a time from "0s" to "15m"`},
@@ -100,7 +102,15 @@ func TestBadInput(t *testing.T) {
 		{"delay of another type", `{"body":1,"delay":[]}`, ":1: delay is []; "},
 		{"delay without unit", `{"body":1,"delay":"15"}`, `:1: delay is "15"; `},
 		{"attribute of another type", `{"body":1,"attributes":{"a":null}}`, `:1: attribute "a": its value is null; use a text or a number`},
-		{"attributes of another type", `{"body":1,"attributes":7}`, ":1: json: cannot unmarshal number"},
+		{"attributes of another type", "\n\n" + `{"body":1,"attributes":[7]}`, ":3: attributes is [7]; " +
+			"use an object whose values are texts and numbers, or leave it out\n"},
+		{"twice of another type", "\n\n" + `{"body":1,"twice":"yes"}`, `:3: twice is "yes"; use true or false, or leave it out` + "\n"},
+		{"group of another type", "\n\n" + `{"body":1,"group":7}`, ":3: group is 7; use a text, or leave it out\n"},
+		{"null for a member", `{"body":1,"twice":null}`, ":1: twice is null; use true or false"},
+		{"null for attributes", `{"body":1,"attributes":null}`, ":1: attributes is null; use an object"},
+		{"long value", `{"body":1,"twice":"` + strings.Repeat("é", 70) + `"}`, `:1: twice is "` + strings.Repeat("é", 59) + "…; use true or false"},
+		{"first of two attributes", `{"body":1,"attributes":{"b":[],"a":{}}}`, `:1: attribute "a": its value is {}; use a text or a number`},
+		{"value that a terminal acts on", "{\"body\":1,\"twice\":\"\u009b2J\"}", `:1: twice is "\u009b2J"; use true or false`},
 		{"body too large for SQS", "1\n\"" + strings.Repeat("x", 1<<20+1) + "\"", ":2: sqstest: send to orders: InvalidParameterValue"},
 		{"character that SQS refuses", `"a\u0001"`, ":1: sqstest: send to orders: InvalidMessageContents"},
 	} {
@@ -134,8 +144,8 @@ func TestDirectoryAsFile(t *testing.T) {
 	path := t.TempDir()
 	r := program(t, "", 0, "-f", path)
 	r.want(t, exitUsage)
-	if !strings.HasPrefix(r.stderr, "local: "+path+":1: ") {
-		t.Errorf("standard error: %q", r.stderr)
+	if want := "local: " + path + " is a directory; give a file or -\n"; r.stderr != want {
+		t.Errorf("standard error: %q, want %q", r.stderr, want)
 	}
 }
 
@@ -166,7 +176,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	r := program(t, "", 0, "-help")
 	r.want(t, exitOK)
-	for _, part := range []string{"-speed", "-dlq", "-store", "-timeout", "flaky:N", `"attributes"`} {
+	for _, part := range []string{"-speed", "-dlq", "-store", "-timeout", "flaky:N", `"attributes"`,
+		"local -store memory", "\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", `"go run" makes 1 of all but 0`} {
 		if !strings.Contains(r.stderr, part) {
 			t.Errorf("the help lacks %q", part)
 		}

@@ -123,7 +123,7 @@ func describe(label string, o *consumer.Outcome) string {
 		b.WriteString(", back when its visibility ends")
 	}
 	if o.Err != nil {
-		printf(&b, ": %v", cause(o.Err))
+		printf(&b, ": %s", printable(cause(o.Err).Error()))
 	}
 	return b.String()
 }
@@ -140,12 +140,6 @@ func cause(err error) error {
 		return gaveUp.Last
 	}
 	return err
-}
-
-// printf writes to w. If nobody takes the text any more, that is no reason to
-// stop: the account and the exit code still count.
-func printf(w io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(w, format, args...)
 }
 
 func plural(n int, one, many string) string {

@@ -11,8 +11,9 @@
 //
 // It ends with an account of every message and exits with 0 only if none was
 // lost: each is done or in the dead-letter queue. 1 means that something was
-// lost or that time ran out, 2 that flags or input are wrong, 130 that it was
-// interrupted.
+// lost, that time ran out or that standard output could not be written, 2 that
+// flags or input are wrong, 130 that it was interrupted. go run makes 1 of all
+// but 0; what go build makes shows the codes.
 package main
 
 import (
@@ -23,9 +24,9 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends the run, which takes a moment; the second one ends
-	// the process.
-	context.AfterFunc(ctx, stop)
+	signals := make(chan os.Signal, 2) // both that count, however quickly they come
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	go heed(signals, cancel, func() { os.Exit(exitInterrupted) })
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -33,6 +33,10 @@ const maxSpeed = 100
 const usage = `Usage: local [flags]
 
 Runs a handler on messages, with an embedded SQS, and accounts for each of them.
+  local                    a sample of 60 orders
+  local -f orders.jsonl    your own, one JSON value per line
+  local -store memory      with an idempotency store: what is done is not done
+                           again
 
 Flags:
 `
@@ -57,6 +61,17 @@ The handler takes any JSON. A member "simulate" of the body has it misbehave:
   panic       every try panics
 Times are as at -speed 1. A body that is no JSON, or null, is malformed to the
 handler and fails for good.
+
+A line of progress counts each message once. One that the handler has handled and
+that is not deleted yet is still in the queue.
+
+Exit codes:
+  0    each message is done or in the dead-letter queue
+  1    something was lost, time ran out, or standard output could not be written
+  2    flags or input are wrong
+  130  interrupted: once to finish what runs, twice to quit at once
+"go run" makes 1 of all but 0; build the program to see them:
+  go build -o local ./examples/local && ./local
 `
 
 // errHelp asks for exit code 0.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ackwise/ackwise/consumer/sqstest"
@@ -39,11 +40,14 @@ func (s *stage) showProgress() (stop func()) {
 	}
 }
 
-// progress is how far the run has got.
+// progress is how far the run has got. Each message that was sent is in one of
+// done, queued, dead and lost.
 type progress struct {
-	sent, done, queued, dead, tries int
-	hidden                          int
-	next                            time.Duration // until a hidden message can be received
+	sent, done, queued, dead, lost int
+	handled                        int           // of queued: the handler returned nil, and they are not deleted yet
+	hidden                         int           // of queued
+	next                           time.Duration // until a hidden message can be received
+	tries                          int
 }
 
 // differs reports whether there is news beside the passing of time.
@@ -52,22 +56,42 @@ func (p progress) differs(last progress) bool {
 	return p != last
 }
 
-// String is a line of it.
+// String is a line of it: a sum, as the last line of the program is.
 func (p progress) String() string {
-	text := fmt.Sprintf("done %d of %d, in the queue %d", p.done, p.sent, p.queued)
+	text := fmt.Sprintf("%d sent = %d done + %d in the queue", p.sent, p.done, p.queued)
+	var of []string
 	if p.hidden > 0 {
-		text += fmt.Sprintf(" (%d hidden, one of them for %.1fs)", p.hidden, p.next.Seconds())
+		of = append(of, fmt.Sprintf("%d hidden, one for %.1fs", p.hidden, p.next.Seconds()))
 	}
-	return text + fmt.Sprintf(", in the dead-letter queue %d, tries %d", p.dead, p.tries)
+	if p.handled > 0 {
+		of = append(of, fmt.Sprintf("%d handled", p.handled))
+	}
+	if of != nil {
+		text += " (" + strings.Join(of, "; ") + ")"
+	}
+	text += fmt.Sprintf(" + %d in the dead-letter queue", p.dead)
+	if p.lost > 0 {
+		text += fmt.Sprintf(" + %d LOST", p.lost)
+	}
+	return text + "; " + plural(p.tries, "try", "tries")
 }
 
 func (s *stage) progress() progress {
-	now, messages := time.Now(), s.queue.Messages()
+	// In this order: a message that has left the queue was put into the other one,
+	// or noted as done, before.
+	now, queue := time.Now(), s.queue.Messages()
+	dead, successes := s.dead.Messages(), s.shop.successes()
+	a := draw(s.ledger, queue, dead, successes)
 	p := progress{
-		sent: len(s.ledger.order), done: len(s.shop.successes()),
-		queued: len(messages), dead: s.dead.Len(), tries: s.ledger.triesSoFar(),
+		sent: a.sent, done: len(a.done), queued: len(a.left), dead: len(a.parked) + len(a.moved),
+		lost: len(a.lost), tries: s.ledger.triesSoFar(),
 	}
-	for _, m := range messages {
+	for _, e := range a.left {
+		if successes[e.id] > 0 {
+			p.handled++
+		}
+	}
+	for _, m := range queue {
 		if m.State == sqstest.Visible {
 			continue
 		}

@@ -37,14 +37,14 @@ func table(w io.Writer, f func(t io.Writer)) {
 	_ = t.Flush()
 }
 
-// row writes a line of cells.
+// row writes a line of cells. Some are what messages or errors say.
 func row(t io.Writer, cells ...any) {
 	for i, c := range cells {
 		sep := "\t"
 		if i == 0 {
 			sep = "  "
 		}
-		printf(t, "%s%v", sep, c)
+		printf(t, "%s%s", sep, printable(fmt.Sprint(c)))
 	}
 	printf(t, "\n")
 }

@@ -11,7 +11,7 @@ import (
 // Exit codes.
 const (
 	exitOK          = 0
-	exitUnfinished  = 1 // something was lost, or time ran out
+	exitUnfinished  = 1 // something was lost, time ran out, or standard output failed
 	exitUsage       = 2
 	exitInterrupted = 130 // as a shell has it for an interrupt
 )
@@ -21,6 +21,17 @@ var errTimeUp = errors.New("time ran out")
 // run is the program. It ends early when ctx does, which stands for an
 // interrupt.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out, errs := &output{w: stdout}, &output{w: stderr}
+	code := perform(ctx, args, stdin, out, errs)
+	if err := out.failed(); err != nil {
+		printf(errs, "local: standard output is not complete: %v\n", err)
+		code = max(code, exitUnfinished)
+	}
+	return code
+}
+
+// perform is the program on outputs that may be used concurrently.
+func perform(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseArgs(args, stderr)
 	if errors.Is(err, errHelp) {
 		return exitOK
@@ -30,13 +41,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	in, err := readUntil(ctx, o, stdin)
 	if ctx.Err() != nil {
+		printf(stderr, "local: interrupted: nothing was sent\n")
 		return exitInterrupted
 	}
 	if err != nil {
 		return fail(stderr, err, "")
 	}
 	for _, note := range in.notes {
-		printf(stderr, "local: note: %s\n", note)
+		printf(stderr, "local: note: %s\n", printable(note))
 	}
 	s, err := newStage(o, stdout, stderr)
 	if err != nil {
@@ -51,16 +63,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func fail(stderr io.Writer, err error, more string) int {
-	printf(stderr, "local: %v%s\n", err, more)
+	printf(stderr, "local: %s%s\n", printable(err.Error()), more)
 	return exitUsage
 }
 
-// readUntil is read, given up when ctx ends: a terminal or a pipe may be silent
-// for ever.
+// readUntil is read, given up when ctx ends: a terminal or a pipe, named or not,
+// may be silent for ever.
 func readUntil(ctx context.Context, o options, stdin io.Reader) (*input, error) {
-	if o.file != "-" {
-		return read(o, nil)
-	}
 	type result struct {
 		in  *input
 		err error
@@ -82,7 +91,7 @@ func readUntil(ctx context.Context, o options, stdin io.Reader) (*input, error) 
 func introduce(w io.Writer, o options, in *input) {
 	printf(w, "%s from %s, sent to an embedded SQS: queue orders\n"+
 		"(visibility timeout %v, maxReceiveCount %d) with dead-letter queue orders-dlq.\n",
-		plural(len(in.lines), "message", "messages"), in.name, o.seconds(visibility), o.receives())
+		plural(len(in.lines), "message", "messages"), printable(in.name), o.seconds(visibility), o.receives())
 	if o.speed > 1 {
 		printf(w, "Speed %d: delays, timeouts and simulated work are 1/%d of a real set-up's (function\n"+
 			"timeout %v for %v, first backoff %v for %v), rounded up where SQS counts in seconds.\n",
@@ -104,18 +113,32 @@ func (s *stage) play(ctx context.Context, o options, stdout, stderr io.Writer) i
 	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, errTimeUp)
 	defer cancel()
 	s.ledger.start = time.Now()
-	stop := s.showProgress()
+	hush, stop := announce(ctx, stderr), s.showProgress()
 	err := s.source.Drain(limited)
 	stop()
+	interrupted := hush()
 	elapsed := time.Since(s.ledger.start)
 
 	a := draw(s.ledger, s.queue.Messages(), s.dead.Messages(), s.shop.successes())
 	s.report(stdout, a, elapsed)
-	return s.conclude(ctx, a, err, o, stdout, stderr)
+	conclude(a, stdout)
+	switch {
+	case interrupted: // which has been said
+		return exitInterrupted
+	case errors.Is(err, errTimeUp):
+		printf(stderr, "local: time ran out after %v; -timeout gives more\n", o.timeout)
+		return exitUnfinished
+	case err != nil:
+		printf(stderr, "local: %v\n", err)
+		return exitUnfinished
+	case !a.closed():
+		return exitUnfinished
+	}
+	return exitOK
 }
 
-// conclude says in a sentence how it went and returns the exit code.
-func (s *stage) conclude(ctx context.Context, a *account, err error, o options, stdout, stderr io.Writer) int {
+// conclude says in a sentence how it went.
+func conclude(a *account, stdout io.Writer) {
 	dead := len(a.parked) + len(a.moved)
 	sum := fmt.Sprintf("%d sent = %d done + %d in the dead-letter queue", a.sent, len(a.done), dead)
 	if n := len(a.left); n > 0 {
@@ -132,18 +155,4 @@ func (s *stage) conclude(ctx context.Context, a *account, err error, o options, 
 	} else {
 		printf(stdout, "\nNothing was lost: %s.\n", sum)
 	}
-	switch {
-	case ctx.Err() != nil:
-		printf(stderr, "local: interrupted\n")
-		return exitInterrupted
-	case errors.Is(err, errTimeUp):
-		printf(stderr, "local: time ran out after %v; -timeout gives more\n", o.timeout)
-		return exitUnfinished
-	case err != nil:
-		printf(stderr, "local: %v\n", err)
-		return exitUnfinished
-	case !a.closed():
-		return exitUnfinished
-	}
-	return exitOK
 }

@@ -104,30 +104,6 @@ func TestTimeRunsOut(t *testing.T) {
 	}
 }
 
-func TestInterrupt(t *testing.T) {
-	t.Parallel()
-	r := program(t, "", 2500*time.Millisecond)
-	r.want(t, exitInterrupted, "lost 0", "still in the queue.")
-	if r.stderr != "local: interrupted\n" {
-		t.Errorf("standard error: %q", r.stderr)
-	}
-}
-
-func TestInterruptWhileReading(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		stdin, silent := io.Pipe()
-		var out bytes.Buffer
-		if code := run(ctx, []string{"-f", "-"}, stdin, &out, &out); code != exitInterrupted {
-			t.Errorf("exit code %d: %s", code, &out)
-		}
-		_ = silent.Close() // lets the reader go, as the end of the process does
-		synctest.Wait()
-	})
-}
-
 // Messages that vanish behind the library's back are noticed.
 func TestLostMessagesAreReported(t *testing.T) {
 	t.Parallel()
