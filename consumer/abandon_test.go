@@ -163,3 +163,26 @@ func TestStuck_WhenEverySlotIsAbandoned(t *testing.T) {
 		wantOutcomes(t, c.Process(t.Context(), newSource(t), deliveries("c", "d")), "c=done", "d=done")
 	})
 }
+
+// Order holds across invocations too: while the abandoned handler of a group may
+// still be at it, nothing of its group runs beside it in this process.
+func TestAbandoned_HoldsBackItsGroupUntilItReturns(t *testing.T) {
+	t.Parallel()
+	for _, atOnce := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			j := newJournal()
+			c := newConsumer(t, journaled(steady(1), j), script{"a1": sleeps(30 * time.Second)})
+			run := func(names ...string) []consumer.Outcome {
+				o := consumer.SessionOptions{Context: timeout(t, 10*time.Second), SettlesAtOnce: atOnce}
+				return c.Open(newFIFO(t), o).Run(deliveries(names...))
+			}
+			wantOutcomes(t, run("a1"), "a1=retry-")
+			outs := run("a2", "a3", "b1")
+			wantOutcomes(t, outs, "a2=deferred+10s", "a3=deferred+12s", "b1=done")
+			wantErr(t, outs[0].Err, consumer.ErrStillRunning)
+			time.Sleep(time.Minute)
+			wantOutcomes(t, run("a2", "a3"), "a2=done", "a3=done")
+			want(t, "starts", j.starts(), []string{"a1@0s", "b1@9s", "a2@1m9s", "a3@1m9s"})
+		})
+	}
+}

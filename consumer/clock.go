@@ -20,7 +20,8 @@ type clock struct {
 	stop      time.Time // handlers are cancelled
 	join      time.Time // handlers that have not returned are abandoned
 	answer    time.Time // the context of settling ends
-	leave     time.Time // settling that has not ended is left alone; the rest is for the host's answer
+	leave     time.Time // settling that has not ended is left alone
+	told      time.Time // hooks and log that have not returned are left alone; the rest is for the host's answer
 }
 
 func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock {
@@ -42,6 +43,7 @@ func newClock(now, deadline time.Time, reserve, tryTimeout time.Duration) clock 
 		join:      deadline.Add(-reserve / 2),
 		answer:    deadline.Add(-min(100*time.Millisecond, reserve/4)),
 		leave:     deadline.Add(-min(50*time.Millisecond, reserve/8)),
+		told:      deadline.Add(-min(25*time.Millisecond, reserve/16)),
 	}
 }
 

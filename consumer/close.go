@@ -92,7 +92,7 @@ func (s *Session) Close(ctx context.Context) error {
 	if s.clock.leave.IsZero() {
 		<-s.goroutines.zero()
 	} else {
-		waitUntil(s.goroutines.zero(), s.clock.leave)
+		waitUntil(s.goroutines.zero(), s.clock.told)
 	}
 	s.endHandlers(ErrDraining)
 	s.release()
@@ -148,24 +148,20 @@ func (s *Session) abandon() {
 	}
 	s.mu.Unlock()
 	for _, w := range left {
-		o := s.abandonedOutcome(w)
-		if o.Delivery = s.newest(w); o.Acknowledged() {
-			s.settleAbandoned(w, o)
-			continue
-		}
-		s.settleFailure(w, o)
-		s.goroutines.Done()
+		s.settleAbandoned(w, s.abandonedOutcome(w))
 	}
 }
 
-// settleAbandoned settles a delivery whose handler has not returned although
-// its work is recorded as done. That waits for SQS, and the others of its kind
-// must not wait for it in turn.
+// settleAbandoned settles a delivery whose handler has not returned. That may
+// wait, for SQS where its work is recorded as done, and for hooks, and the others
+// of its kind must not wait for it in turn.
 func (s *Session) settleAbandoned(w *work, o Outcome) {
 	s.mu.Lock()
+	o.Delivery = w.newest
 	w.out[0], w.staffed = o, true
 	s.mu.Unlock()
-	go s.settleApart(w)
+	// A failure is not recorded: the handler may still be at it.
+	go s.settleApart(w, !o.Acknowledged())
 }
 
 // giveUp publishes what is not settled although the time is up. What has an
@@ -187,11 +183,23 @@ func (s *Session) giveUp() {
 		stuck, outs = append(stuck, w), append(outs, o)
 	}
 	s.mu.Unlock()
+	s.goroutines.Add(1)
+	defer s.goroutines.Done()
+	var told []Outcome
 	for i, w := range stuck {
-		if s.publish(w, outs[i]) == published && w.staffed {
+		p := s.conclude(w, outs[i])
+		for ; p == outdated; p = s.conclude(w, outs[i]) {
+			outs[i].Delivery = s.newest(w)
+		}
+		if p != published {
+			continue
+		}
+		told = news(told, w, outs[i])
+		if w.staffed {
 			s.goroutines.Done()
 		}
 	}
+	s.aside(func() { s.tell(told) })
 }
 
 // shut closes the session if nothing is unsettled, so that nothing is settled

@@ -138,18 +138,12 @@ func (c *Consumer) guarded(b, fallback retry.Backoff) retry.Backoff {
 		if off.Load() {
 			return fallback(n)
 		}
-		returned := false
-		defer func() {
-			if returned {
-				return
-			}
-			v := recover()
+		v, returned := apart(func() { d = b(n) })
+		if !returned {
 			off.Store(v == nil)
-			c.log(slog.LevelError, "Backoff panicked, or called runtime.Goexit", slog.Any("panic", v))
-			d = fallback(n)
-		}()
-		d = b(n)
-		returned = true
+			apart(func() { c.log(slog.LevelError, "Backoff panicked, or called runtime.Goexit", slog.Any("panic", v)) })
+			return fallback(n)
+		}
 		return d
 	}
 }

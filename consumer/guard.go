@@ -20,7 +20,7 @@ func (s *Session) guard(w *work) error {
 	switch {
 	case w.d.Invalid != nil:
 		return w.d.Invalid
-	case (w.d.ID != "" || s.queue.FIFO) && s.c.isStray(s.strayKey(w)):
+	case (w.id != "" || s.queue.FIFO) && s.c.isStray(s.strayKey(w)):
 		return ErrStillRunning
 	}
 	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
@@ -35,11 +35,13 @@ func (s *Session) claim(w *work) error {
 	if err != nil {
 		return err
 	}
+	w.run.asked = true
+	w.run.pending = &storeExited // for the goroutine that goes on, if the store ends this one
 	claim, err := s.callClaim(idempotency.Work{
 		Namespace: s.queue.ARN, Kind: key.Kind, Key: key.Value, Life: w.d.Life(),
 		MaxAttempts: s.c.cfg.Redelivery.MaxAttempts, Deadline: s.clock.deadline, Payload: w.d.Body,
 	})
-	if err != nil {
+	if w.run.pending = nil; err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -48,9 +50,15 @@ func (s *Session) claim(w *work) error {
 		return ErrAbandoned // the message may be read elsewhere by now; its key is free when the lease ends
 	}
 	w.d.attempt, w.d.maxAttempts = claim.Attempt(), s.c.cfg.Redelivery.MaxAttempts
-	w.run.lease.Store(newLease(s.start, s.handle, claim))
+	l := newLease(s.start, s.handle, claim)
+	if s.clock.deadline.IsZero() {
+		l.expire()
+	}
+	w.run.lease.Store(l)
 	return nil
 }
+
+var storeExited = result{&idempotency.UnavailableError{Op: "claim", Err: errors.New("the store called runtime.Goexit")}}
 
 // callClaim lets claims pass freely until the store fails once in this session,
 // and one at a time from then until one has gone through: a store that is down or
@@ -86,8 +94,11 @@ func (s *Session) refused(w *work, err error) Outcome {
 	var held *idempotency.HeldError
 	var exhausted *idempotency.ExhaustedError
 	switch {
-	// First what did not come from the store: a key function may fail with any
-	// error, also with one of another guard's.
+	// What comes from the store and what does not is told apart by where it was
+	// met: a key function may fail with any error, also with one of another
+	// guard's, and an error of the store may wrap anything.
+	case w.run.asked && errors.Is(err, idempotency.ErrUnavailable):
+		return s.unavailable(o, err)
 	case w.d.Invalid != nil, retry.IsPermanent(err), errors.Is(err, idempotency.ErrNoPayload):
 		return s.reject(o)
 	case errors.Is(err, idempotency.ErrCompleted):
@@ -102,11 +113,18 @@ func (s *Session) refused(w *work, err error) Outcome {
 		return s.reject(o)
 	case errors.Is(err, idempotency.ErrMismatch):
 		return s.reject(o)
-	case s.start.Err() != nil:
-		return s.putOff(o, fmt.Errorf("%w: %w", context.Cause(s.start), err))
 	default:
-		return s.putOff(o, err)
+		return s.unavailable(o, err)
 	}
+}
+
+// unavailable defers a delivery that could not be claimed. If it was our own end
+// that cut the claim off, that is the reason.
+func (s *Session) unavailable(o Outcome, err error) Outcome {
+	if s.start.Err() != nil {
+		err = fmt.Errorf("%w: %w", context.Cause(s.start), err)
+	}
+	return s.putOff(o, err)
 }
 
 // record writes the outcome of an attempt to the idempotency store. What it
@@ -125,7 +143,7 @@ func (s *Session) record(w *work) bool {
 	defer cancel()
 	o := w.out[0]
 	if err := recordOutcome(ctx, l.claim, &o, l.lost.Load()); err != nil {
-		s.unrecorded(&o, err)
+		s.unrecorded(o, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +178,10 @@ func recordOutcome(ctx context.Context, claim *idempotency.Claim, o *Outcome, lo
 // unrecorded reports an outcome that could not be written to the store. The
 // verdict stands. Unrecorded done work runs again if the message is delivered
 // again; an unrecorded failure holds the key until its lease ends.
-func (s *Session) unrecorded(o *Outcome, err error) {
-	s.c.observe(Event{Kind: EventUnrecorded, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o, Err: err})
-	s.c.log(slog.LevelWarn, "outcome not recorded in the idempotency store",
-		append(s.attrs(o), slog.String("verdict", o.Verdict.String()), slog.String("error", fmt.Sprint(err)))...)
+func (s *Session) unrecorded(o Outcome, err error) {
+	s.aside(func() {
+		defer s.c.log(slog.LevelWarn, "outcome not recorded in the idempotency store",
+			append(s.attrs(&o), slog.String("verdict", o.Verdict.String()), slog.String("error", fmt.Sprint(err)))...)
+		s.c.observe(Event{Kind: EventUnrecorded, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: o, Err: err})
+	})
 }

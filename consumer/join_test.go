@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/retry"
 )
 
 func TestJoin_DuplicateInBatchRunsOnceNewestReceiptWins(t *testing.T) {
@@ -138,5 +139,52 @@ func TestJoin_MessagesWithoutIDAreNotJoined(t *testing.T) {
 		outs := newConsumer(t, journaled(steady(1), j), script{}).Process(t.Context(), newSource(t), ds)
 		want(t, "calls", len(j.starts()), 3)
 		wantOutcomes(t, outs, "=done", "=done", "=done")
+	})
+}
+
+// A failure is settled by the newest receipt as well, also if that came while the
+// parking of it was under way, which then failed.
+func TestJoin_NewerReceiptWhileParkingFailsSettlesTheFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src, cfg := newSource(t), steady(1)
+		cfg.DeadLetter = parkFunc(func(context.Context, consumer.Outcome) error { time.Sleep(3 * time.Second); return errTest })
+		s := newConsumer(t, cfg, script{"a": always(retry.Permanent(errTest))}).Open(src, consumer.SessionOptions{})
+		for n := 1; n <= 2; n++ {
+			if err := s.Submit(t.Context(), delivery("a", n)); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		want(t, "receipts", src.receipts(), []string{"a#2"})
+	})
+}
+
+// What a handler makes of the id is not what the session knows its message by:
+// the next delivery of it runs, instead of joining one that is over.
+func TestJoin_GoesByTheIDThatTheMessageCameWith(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		src, runs := newSource(t), 0
+		h := consumer.HandlerFunc(func(_ context.Context, m *consumer.Message) error {
+			runs++
+			m.ID = "another"
+			return nil
+		})
+		s := newConsumer(t, steady(1), h).Open(src, consumer.SessionOptions{})
+		for n := 1; n <= 3; n++ {
+			if err := s.Submit(t.Context(), delivery("a", n)); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		want(t, "runs", runs, 3)
+		want(t, "receipts", src.receipts(), []string{"a#1", "a#2", "a#3"})
 	})
 }

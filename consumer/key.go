@@ -8,12 +8,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ackwise/ackwise/retry"
 )
 
 // ParkedAttribute is the message attribute by which a parked copy says where it
-// comes from; see package dlq.
+// comes from; see package dlq. The default key, [MessageID], goes by it: do not
+// copy it to messages that ask for other work, which would be taken for
+// duplicates, and use a business key where senders are not to be trusted.
 const ParkedAttribute = "Ackwise.Parked"
 
 // OriginalID is the id of the message that this one is a parked copy of, or its
@@ -63,7 +66,8 @@ type Key struct {
 }
 
 // KeyFunc finds the key of a message. A key without a value falls back to the
-// message id; see [Strict]. An error rejects the message.
+// message id, silently: take [Strict] where every message has to have one. An
+// error rejects the message.
 //
 // Only a business key recognises a message that was sent twice by its producer,
 // or redriven by SQS: both have a new message id.
@@ -77,17 +81,27 @@ var ErrNoKey = errors.New("the message has no key")
 func MessageID(m *Message) (Key, error) { return Key{Kind: "id", Value: m.OriginalID()}, nil }
 
 // JSONField takes the key from the body: a string, a number or a bool at a path
-// of object members. Anything else there, null and "" included, is no key.
+// of object members, a number as it is written (1 and "1" are the same key, 1 and
+// 1.0 are not). Anything else there, null and "" included, is no key. Each name is
+// one member, so JSONField("order", "id") is order.id; case does not matter, as
+// when [JSON] decodes, but a member that is there in two spellings is an error.
 func JSONField(path ...string) KeyFunc {
-	kind := "json." + strings.Join(path, ".")
 	path = slices.Clone(path)
+	escaped := make([]string, len(path))
+	for i, name := range path {
+		escaped[i] = strings.ReplaceAll(name, ".", "..")
+	}
+	kind := "json." + strings.Join(escaped, ".")
 	return func(m *Message) (Key, error) {
 		raw := json.RawMessage(m.Body)
 		if len(path) == 0 {
 			raw = value(raw)
 		}
 		for _, name := range path {
-			raw = member(raw, name)
+			var err error
+			if raw, err = member(raw, name); err != nil {
+				return Key{}, err
+			}
 		}
 		return Key{Kind: kind, Value: scalar(raw)}, nil
 	}
@@ -101,13 +115,26 @@ func value(raw json.RawMessage) json.RawMessage {
 	return bytes.TrimSpace(raw)
 }
 
-// member is the value of a member of a JSON object; nil if there is none.
-func member(object json.RawMessage, name string) json.RawMessage {
+// member is the value of a member of a JSON object; nil if there is none. It goes
+// by the name in any case, as encoding/json does when a handler decodes the body:
+// otherwise the key could be of another order than the one that is booked. Where
+// two spellings are there, nobody knows which the handler takes.
+func member(object json.RawMessage, name string) (value json.RawMessage, err error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {
-		return nil
+		return nil, nil //nolint:nilnil // no object, no member
 	}
-	return members[name]
+	found := ""
+	for spelling, v := range members {
+		if !strings.EqualFold(spelling, name) {
+			continue
+		}
+		if found != "" {
+			return nil, fmt.Errorf("the body has the member %q in two spellings", name)
+		}
+		found, value = spelling, v
+	}
+	return value, nil
 }
 
 // scalar is the value of a JSON string, or a number or bool as it is written.
@@ -119,6 +146,9 @@ func scalar(raw json.RawMessage) string {
 	case '"':
 		var s string
 		_ = json.Unmarshal(raw, &s) // was a string by its first byte
+		if strings.ContainsRune(s, utf8.RuneError) {
+			return string(raw) // half a surrogate pair is as good as any other: keep them apart
+		}
 		return s
 	case '{', '[', 'n':
 		return ""

@@ -17,6 +17,7 @@ const (
 
 // work is one delivery on its way through a session.
 type work struct {
+	id     string // the message's: a handler might change it there
 	d      *Delivery
 	newest *Delivery // the one whose receipt counts, if others joined
 	joined *work     // the same message again, linked by next
@@ -93,8 +94,8 @@ func (s *Session) enqueue(ws []work) error {
 }
 
 func (s *Session) place(w *work) {
-	id := w.d.ID
-	if first := s.inflight[id]; first != nil && id != "" {
+	w.id = w.d.ID
+	if first := s.inflight[w.id]; first != nil && w.id != "" {
 		w.next, first.joined = first.joined, w
 		if w.d.ReceiveCount >= first.newest.ReceiveCount {
 			first.newest = w.d
@@ -120,8 +121,8 @@ func (s *Session) place(w *work) {
 // name is the key of w among the deliveries on their way: its message id, or
 // something of its own if it has none.
 func (s *Session) name(w *work) string {
-	if w.d.ID != "" {
-		return w.d.ID
+	if w.id != "" {
+		return w.id
 	}
 	return fmt.Sprintf("\x00%p", w)
 }

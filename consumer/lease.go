@@ -3,6 +3,8 @@ package consumer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +21,7 @@ type lease struct {
 	// ends them.
 	start, handle context.Context
 	lose          func(error)
+	watch         atomic.Pointer[time.Timer] // nil where a deadline ends everything earlier
 }
 
 // completed reports whether the work is recorded as done, by a transaction of
@@ -36,11 +39,31 @@ func newLease(start, handle context.Context, c *idempotency.Claim) *lease {
 
 func (l *lease) isLost() bool { return l != nil && l.lost.Load() }
 
-// end frees what the contexts hold.
+// expire makes the lease lost when the time that is confirmed has passed, however
+// long a renewal hangs.
+func (l *lease) expire() {
+	left := func() time.Duration { return time.Until(l.claim.Until()) + time.Millisecond }
+	l.watch.Store(time.AfterFunc(left(), func() {
+		switch {
+		case l.claim.Completed():
+		case left() > 0:
+			l.expire() // it was renewed
+		default:
+			l.lost.Store(true)
+			l.lose(ErrLeaseLost)
+		}
+	}))
+}
+
+// end frees what the lease holds.
 func (l *lease) end() {
-	if l != nil {
-		l.lose(context.Canceled)
+	if l == nil {
+		return
 	}
+	if t := l.watch.Load(); t != nil {
+		t.Stop()
+	}
+	l.lose(context.Canceled)
 }
 
 // Renew renews the claims of all deliveries whose handlers are running, for the
@@ -78,6 +101,8 @@ const renewals = 10
 // renew renews one claim and reports whether it turned out to be lost.
 func (s *Session) renew(ctx context.Context, w *work) (lost bool) {
 	l := w.run.lease.Load()
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
 	err := l.claim.Renew(ctx, time.Now().Add(s.c.cfg.Idempotency.Lease()))
 	if !errors.Is(err, idempotency.ErrLost) && (l.completed() || !time.Now().After(l.claim.Until())) {
 		return false
@@ -91,4 +116,15 @@ func (s *Session) renew(ctx context.Context, w *work) (lost bool) {
 	l.lost.Store(true)
 	l.lose(errors.Join(ErrLeaseLost, err))
 	return true
+}
+
+// overruled logs what a handler has returned after its own transaction had
+// recorded the work as done.
+func (s *Session) overruled(w *work, err error) {
+	if err == nil {
+		return
+	}
+	o := Outcome{Delivery: w.d}
+	s.c.log(slog.LevelWarn, "the handler failed after its transaction had recorded the work as done: the message is done",
+		append(s.attrs(&o), slog.String("error", fmt.Sprint(err)))...)
 }

@@ -85,14 +85,32 @@ func (c *Consumer) log(level slog.Level, msg string, attrs ...slog.Attr) {
 	returned = true
 }
 
+// tell tells hook and log about outcomes, also of those after one at which the
+// goroutine was ended.
+func (s *Session) tell(news []Outcome) {
+	i := 0
+	defer func() {
+		if i < len(news) {
+			s.tell(news[i:])
+		}
+	}()
+	for i < len(news) {
+		i++
+		s.report(&news[i-1])
+	}
+}
+
 // report tells hook and log about an outcome.
 func (s *Session) report(o *Outcome) {
+	if o.Verdict != VerdictDone {
+		defer s.logOutcome(o)
+	}
 	if s.c.cfg.Observe != nil {
 		s.c.observe(Event{Kind: EventOutcome, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o})
 	}
-	if o.Verdict == VerdictDone {
-		return
-	}
+}
+
+func (s *Session) logOutcome(o *Outcome) {
 	attrs := append(s.attrs(o),
 		slog.String("verdict", o.Verdict.String()),
 		slog.Int("attempt", o.Attempt),
@@ -114,7 +132,11 @@ func (s *Session) report(o *Outcome) {
 		level = max(level, slog.LevelWarn)
 		attrs = append(attrs, slog.String("warning", "receives used up: SQS moves the message to the dead-letter queue at its next receive"))
 	}
-	s.c.log(level, "message not done", attrs...)
+	what := "message not done"
+	if o.Verdict == VerdictDuplicate {
+		what = "message was done before"
+	}
+	s.c.log(level, what, attrs...)
 }
 
 var levels = [...]slog.Level{

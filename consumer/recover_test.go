@@ -52,8 +52,8 @@ func TestRecover(t *testing.T) {
 	}{
 		{"panic", "a=done", 2, ""},
 		{"panic,panic,panic", "a=retry+10s", 3, "the handler panicked: boom"},
-		{"panic-nil,panic-nil,panic-nil", "a=retry+10s", 3, "panic called with nil argument"},       //nolint:dupword // a script of three tries
-		{"panic-error,panic-error,panic-error", "a=retry+10s", 3, "the handler panicked: declined"}, //nolint:dupword // a script of three tries
+		{"panic-nil,panic-nil,panic-nil", "a=retry+10s", 3, "panic called with nil argument"},
+		{"panic-error,panic-error,panic-error", "a=retry+10s", 3, "the handler panicked: declined"},
 		{"panic-permanent", "a=rejected+4s", 1, "the handler panicked: declined"},
 		{"goexit", "a=done", 2, ""},
 		{"goexit,goexit", "a=done", 3, ""},

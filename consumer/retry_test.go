@@ -172,3 +172,66 @@ func TestRetry_OnlyWhatTheHandlerReturnsCounts(t *testing.T) {
 		wantErr(t, outs[0].Err, context.Canceled)
 	})
 }
+
+// A handler that retries by itself, and then says that it is of no use, is
+// believed: the mark is not lost in the bookkeeping of its own tries.
+func TestRetry_PermanentAroundANestedDoStaysPermanent(t *testing.T) {
+	t.Parallel()
+	nested := func(ctx context.Context) error {
+		return retry.Do(ctx, retry.Policy{Tries: 5, Backoff: retry.Constant(0)}, func(context.Context) error { return errTest })
+	}
+	for name, tt := range map[string]struct {
+		do    func(ctx context.Context) error
+		out   string
+		tries int
+	}{
+		"around it":   {func(ctx context.Context) error { return retry.Permanent(nested(ctx)) }, "a=rejected+4s", 1},
+		"around text": {func(ctx context.Context) error { return retry.Permanent(fmt.Errorf("bank: %w", nested(ctx))) }, "a=rejected+4s", 1},
+		"inside": {func(ctx context.Context) error {
+			return retry.Do(ctx, retry.Policy{Tries: 5}, func(context.Context) error { return retry.Permanent(errTest) })
+		}, "a=rejected+4s", 1},
+		"joined": {func(ctx context.Context) error { return errors.Join(nested(ctx), retry.Permanent(errTest)) }, "a=rejected+4s", 1},
+		"none":   {nested, "a=retry+10s", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				outs := newConsumer(t, steady(3), script{"a": tt.do}).Process(t.Context(), newSource(t), deliveries("a"))
+				wantOutcomes(t, outs, tt.out)
+				want(t, "tries", outs[0].Tries, tt.tries)
+				wantErr(t, outs[0].Err, errTest)
+			})
+		})
+	}
+}
+
+// An error that only says that some time was up names TryTimeout if that it was.
+func TestTryTimeout_IsNamedInTheError(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do    func(ctx context.Context) error
+		named bool
+	}{
+		"err":     {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, true},
+		"cause":   {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, true},
+		"wrapped": {func(ctx context.Context) error { <-ctx.Done(); return fmt.Errorf("bank: %w", ctx.Err()) }, true},
+		"the handler's own timeout": {func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		}, false},
+		"another error": {func(ctx context.Context) error { <-ctx.Done(); return errTest }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := steady(1)
+				cfg.TryTimeout = 5 * time.Second
+				outs := newConsumer(t, cfg, script{"a": tt.do}).Process(t.Context(), newSource(t), deliveries("a"))
+				wantOutcomes(t, outs, "a=retry+10s")
+				want(t, "named", errors.Is(outs[0].Err, consumer.ErrTryTimeout), tt.named)
+			})
+		})
+	}
+}

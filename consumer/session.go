@@ -229,8 +229,10 @@ func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Ou
 func (s *Session) Run(ds []*Delivery) []Outcome {
 	ws := newWorks(ds)
 	_ = s.submit(context.Background(), ws)
+	// Once no goroutine is left, all is settled. Waiting for that at once, and
+	// not for the settling first, saves going to sleep twice.
 	select {
-	case <-s.idleNow():
+	case <-s.goroutines.zero():
 	case <-s.start.Done():
 	}
 	_ = s.Close(context.Background())

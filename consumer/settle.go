@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -24,7 +25,7 @@ func (s *Session) settle(w *work) bool {
 	for {
 		err := first(s.src.Settle(s.last, w.out[:]))
 		if err != nil && s.unsettledYet(w) {
-			s.unconfirmed(w, o, err)
+			s.unconfirmed(w, *o, err)
 		}
 		switch s.publish(w, *o) {
 		case published:
@@ -56,8 +57,9 @@ func (s *Session) newest(w *work) *Delivery {
 
 // followerLag is how much longer than a failed message those behind it in its
 // group stay hidden. The failed one is received alone then, and holds them back
-// by itself while it is in flight or hidden again: they do not use up receives,
-// and reach the dead-letter queue, together with it.
+// by itself while it is in flight or hidden again. When it comes back from that
+// they are visible too and come with it: so they use up half as many receives as
+// it does, and do not reach the dead-letter queue together with it.
 const followerLag = 2 * time.Second
 
 // behind is the delay of what is behind a message of the given delay in its
@@ -87,10 +89,13 @@ func (s *Session) settleFailure(w *work, o Outcome) bool {
 		})
 	}
 	s.src.Settle(s.last, outs)
-	for i, f := range group {
-		s.publish(f, outs[i+1])
+	var told []Outcome
+	ours := s.conclude(w, o) == published
+	if ours {
+		told = news(told, w, o)
 	}
-	return s.publish(w, o) == published
+	s.tell(append(told, s.concludeAll(group, outs[1:])...))
+	return ours
 }
 
 func groupFailed(head *work) error { return fmt.Errorf("%w (message %s)", ErrGroupFailed, head.d.ID) }
@@ -113,9 +118,7 @@ func (s *Session) deferAll(ws []*work, reason error) {
 	}
 	outs := s.deferredOutcomes(ws, reason)
 	s.src.Settle(s.last, outs)
-	for i, w := range ws {
-		s.publish(w, outs[i])
-	}
+	s.publishAll(ws, outs)
 }
 
 func first(errs []error) error {
@@ -153,109 +156,24 @@ func (s *Session) park(w *work) bool {
 }
 
 func (s *Session) callPark(ctx context.Context, dl DeadLetter, o Outcome) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("DeadLetter panicked: %v", v)
-		}
-	}()
-	return sound(dl.Park(ctx, s.queue, o))
+	v, returned := apart(func() { err = sound(dl.Park(ctx, s.queue, o)) })
+	switch {
+	case returned:
+		return err
+	case v == nil:
+		return errors.New("DeadLetter called runtime.Goexit")
+	default:
+		return fmt.Errorf("DeadLetter panicked: %v", v)
+	}
 }
 
 // unconfirmed reports an acknowledgement that SQS did not confirm. In a lane it
 // also defers what waits behind the message, which may still be ahead of it.
-func (s *Session) unconfirmed(w *work, o *Outcome, err error) {
-	s.c.observe(Event{Kind: EventUnconfirmed, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: *o, Err: err})
-	s.c.log(slog.LevelWarn, "message acknowledged, but not confirmed to be gone from its queue: it may be delivered again",
-		append(s.attrs(o), slog.String("error", fmt.Sprint(err)))...)
+func (s *Session) unconfirmed(w *work, o Outcome, err error) {
+	s.aside(func() {
+		defer s.c.log(slog.LevelWarn, "message acknowledged, but not confirmed to be gone from its queue: it may be delivered again",
+			append(s.attrs(&o), slog.String("error", fmt.Sprint(err)))...)
+		s.c.observe(Event{Kind: EventUnconfirmed, Queue: s.queue.ARN, Message: o.Delivery.Message, Outcome: o, Err: err})
+	})
 	s.deferAll(s.endLane(w), groupFailed(w))
-}
-
-// published says what became of an attempt to publish an outcome.
-type publishing uint8
-
-const (
-	published publishing = iota
-	gone                 // the session has published without waiting
-	outdated             // acknowledged by a receipt that is not the newest any more
-)
-
-// publish records the outcome for good, for the delivery and for those that
-// joined it, and lets the lane go on.
-func (s *Session) publish(w *work, o Outcome) publishing {
-	s.mu.Lock()
-	switch {
-	case w.phase == settled:
-		s.mu.Unlock()
-		return gone
-	case o.Acknowledged() && o.Delivery != w.newest:
-		s.mu.Unlock()
-		return outdated
-	}
-	n, late := s.book(w, o)
-	s.mu.Unlock()
-	s.makeRoom(n)
-	s.report(&o)
-	for j := w.joined; j != nil; j = j.next {
-		o.Delivery = j.d
-		s.report(&o)
-	}
-	if late {
-		s.deferWaiting()
-	}
-	return published
-}
-
-func (s *Session) makeRoom(places int) {
-	if s.room != nil && places > 0 {
-		s.room.Release(int64(places))
-	}
-}
-
-// book does publish's bookkeeping, with s.mu held. It returns how many places in
-// the capacity are free again, and whether it has made something ready that can
-// no longer start.
-func (s *Session) book(w *work, o Outcome) (n int, late bool) {
-	if w.apart {
-		s.apart--
-	}
-	if name := s.name(w); s.inflight[name] == w {
-		delete(s.inflight, name)
-	}
-	n = s.end(w, o)
-	for j := w.joined; j != nil; j = j.next {
-		n += s.end(j, o)
-	}
-	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
-		if next := w.lane.waiting.pop(); next != nil {
-			s.ready.push(next)
-			late = s.start.Err() != nil
-			if w.apart {
-				s.hire() // otherwise this goroutine takes it
-			}
-		} else {
-			delete(s.lanes, w.lane.group)
-		}
-	}
-	if s.unsettled == 0 && s.idle != nil {
-		close(s.idle)
-		s.idle = nil
-	}
-	return n, late
-}
-
-// end makes o the outcome of w for good, with s.mu held. It returns the number of
-// places in the capacity that this frees.
-func (s *Session) end(w *work, o Outcome) (places int) {
-	w.phase = settled
-	s.unsettled--
-	if w.left { // and out may be in use by the goroutine that was left
-		final := o // a copy: taking the address of o itself would allocate for all
-		w.final = &final
-	} else {
-		w.out[0] = o
-	}
-	if w.roomless {
-		return 0
-	}
-	return 1
 }

@@ -49,7 +49,7 @@ func TestKey_OfTheBody(t *testing.T) {
 		{"id", `{"id":null}`, "id:a"},
 		{"id", `{"id":{}}`, "id:a"},
 		{"id", `{"id":["o-1"]}`, "id:a"},
-		{"id", `{"ID":"o-1"}`, "id:a"}, // names are exact
+		{"id", `{"ID":"o-1"}`, "json.id:o-1"}, // any case, as encoding/json
 		{"id", `{}`, "id:a"},
 		{"order.id", `{"order":"o-1"}`, "id:a"},
 		{"order.id", `{"order":null}`, "id:a"},

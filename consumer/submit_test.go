@@ -184,3 +184,35 @@ func TestSubmit_WhileClosing(t *testing.T) {
 		})
 	}
 }
+
+// The end of the caller's context is no drain: what was turned away comes back
+// after its backoff, and says what kept it. Nothing of a group goes ahead of it.
+func TestSubmit_ContextEndsWithACause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, src := newJournal(), newFIFO(t)
+		s := newConsumer(t, journaled(steady(1), j), script{"a1": sleeps(time.Minute)}).Open(src, consumer.SessionOptions{Capacity: 2})
+		if err := s.Submit(t.Context(), deliveries("a1")...); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errTest) })
+		err := s.Submit(ctx, deliveries("b1", "b2")...)
+		wantErr(t, err, errTest)
+		if err := s.Submit(t.Context(), deliveries("c1")...); err != nil {
+			t.Error(err) // the room that was not there for both is there for one
+		}
+		time.Sleep(time.Second)
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		var outs []consumer.Outcome
+		for _, o := range src.told() {
+			outs = append(outs, o.Outcome)
+		}
+		wantOutcomes(t, outs, "b1=deferred+10s", "b2=deferred+12s", "c1=done", "a1=done")
+		wantErr(t, outs[0].Err, errTest)
+		want(t, "attempt", outs[0].Attempt, 0)
+		want(t, "starts", j.starts(), []string{"a1@0s", "c1@1s"})
+	})
+}

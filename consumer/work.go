@@ -15,6 +15,7 @@ import (
 // attempt is what a delivery's run of the handler leaves behind.
 type attempt struct {
 	entered bool         // the guard has let it pass
+	asked   bool         // the store was asked
 	tries   atomic.Int32 // read from outside when the handler is abandoned
 	// cut is the cause with which the handler's context had ended by the time
 	// the last try returned; nil if it had not.
@@ -42,25 +43,20 @@ func (s *Session) work(w *work, fresh bool) {
 		}
 	}()
 	growStack()
-	for ; ; w = nil {
-		if w == nil {
-			held := s.takeSlot()
-			if w = s.take(fresh); w == nil {
-				if held {
-					s.freeSlot()
-				}
-				break
+	ours := w == nil || s.resume(w)
+	for ours {
+		held := s.takeSlot()
+		if w = s.take(fresh); w == nil {
+			if held {
+				s.freeSlot()
 			}
-			fresh = false
+			s.goroutines.Done()
+			break
 		}
-		if !s.process(w) {
-			// Abandoned: the session has gone on without this goroutine.
-			alive = true
-			return
-		}
+		fresh = false
+		ours = s.process(w)
 	}
-	alive = true
-	s.goroutines.Done()
+	alive = true // also if not ours: the session has gone on without this goroutine
 }
 
 // growStack makes room for a handler's frames while the stack is shallow and
@@ -101,23 +97,27 @@ func (s *Session) process(w *work) bool {
 	if !w.apart {
 		return s.settle(w)
 	}
-	go s.settleApart(w)
+	go s.settleApart(w, false)
 	return true
 }
 
-// settleApart settles in a goroutine that is counted.
-func (s *Session) settleApart(w *work) {
-	ours, returned := false, false
+// settleApart settles in a goroutine that is counted; again says that what there
+// is to record was recorded, or is not to be.
+func (s *Session) settleApart(w *work, again bool) {
+	var returned, ours bool
 	defer func() {
 		if !returned {
-			ours = s.rescue(w)
-		}
-		if ours {
-			s.goroutines.Done()
+			go s.settleApart(w, true)
 		}
 	}()
-	ours = s.settle(w)
-	returned = true
+	if again {
+		ours = s.resettle(w)
+	} else {
+		ours = s.settle(w)
+	}
+	if returned = true; ours {
+		s.goroutines.Done()
+	}
 }
 
 // run enters the handler if the guard lets it, and judges how it went.
@@ -158,10 +158,10 @@ func (s *Session) decide(w *work, o Outcome) bool {
 // strayKey names what an abandoned handler keeps others from: another run of its
 // message, or of its group, which must not run side by side either.
 func (s *Session) strayKey(w *work) strayKey {
-	if s.queue.FIFO {
-		return strayKey{s.queue.ARN, "group " + w.d.GroupID}
+	if w.lane != nil {
+		return strayKey{s.queue.ARN, "group " + w.lane.group}
 	}
-	return strayKey{s.queue.ARN, w.d.ID}
+	return strayKey{s.queue.ARN, w.id}
 }
 
 // attempt runs the handler under the retry policy: Retry(Timeout(Recover(…))).
@@ -180,6 +180,7 @@ func (s *Session) attempt(w *work) error {
 	err := retry.Do(start, policy, func(context.Context) error {
 		err := s.pendingOr(w, s.try)
 		if lease.completed() {
+			s.overruled(w, err)
 			return nil // it is done, whatever the handler says after that
 		}
 		return err

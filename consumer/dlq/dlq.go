@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -31,8 +32,8 @@ var _ consumer.DeadLetter = (*Queue)(nil)
 // New returns the dead-letter queue at url. It needs sqs:SendMessage there, and
 // kms:GenerateDataKey and kms:Decrypt if it is encrypted with a key of its own.
 // The queue should keep messages for 14 days, and cannot be the one that is
-// consumed: Park fails then. A FIFO queue parks on a FIFO queue, to keep groups apart and in
-// order. [consumer.New] says if client is nil or url is not one.
+// consumed: Park fails then. A FIFO queue parks on a FIFO queue, to keep groups
+// apart and in order. [consumer.New] says if client is nil or url is not one.
 func New(client *sqs.Client, url string) *Queue {
 	return &Queue{client: client, url: url}
 }
@@ -66,7 +67,8 @@ const (
 // and its time of sending.
 func (q *Queue) Park(ctx context.Context, from consumer.Queue, o consumer.Outcome) error {
 	if q.is(from) {
-		return fmt.Errorf("the dead-letter queue is the queue that is consumed, %s: parking there would go round in circles; pass dlq.New another one", from.ARN)
+		return fmt.Errorf("the dead-letter queue is the queue that is consumed, %s: "+
+			"parking there would go round in circles; pass dlq.New another one", from.ARN)
 	}
 	m := o.Delivery.Message
 	p := provenance(from, o)
@@ -106,9 +108,17 @@ func (q *Queue) is(from consumer.Queue) bool {
 	if err != nil || urlErr != nil || !strings.HasSuffix(u.Path, "/"+id.Account+"/"+id.Name) {
 		return false
 	}
-	ofAWS := strings.HasPrefix(u.Host, "sqs") || strings.Contains(u.Host, ".queue.")
-	return !ofAWS || strings.Contains(u.Host, id.Region)
+	for label := range strings.SplitSeq(u.Hostname(), ".") {
+		if region.MatchString(label) {
+			return label == id.Region
+		}
+	}
+	return true
 }
+
+// region is the name of an AWS region, as hosts of SQS have it. An emulator's or
+// a proxy's host need not have one.
+var region = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)?-(north|south|east|west|central|northeast|southeast|northwest|southwest)-[0-9]+$`)
 
 func attributes(m *consumer.Message) map[string]types.MessageAttributeValue {
 	attrs := make(map[string]types.MessageAttributeValue, len(m.Attributes)+1)

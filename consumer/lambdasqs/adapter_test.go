@@ -31,9 +31,10 @@ func TestNew_Refuses(t *testing.T) {
 		cfg   lambdasqs.Config
 		texts []string
 	}{
-		"nil consumer":     {nil, lambdasqs.Config{}, []string{"the consumer is nil", "consumer.New"}},
-		"Reserve":          {c, lambdasqs.Config{Reserve: -time.Second}, []string{"Reserve is -1s", "use 100ms or more, or 0 for the default"}},
-		"ExtendVisibility": {c, lambdasqs.Config{ExtendVisibility: true}, []string{"ExtendVisibility is set without SQS", "set SQS"}},
+		"nil consumer":         {nil, lambdasqs.Config{}, []string{"the consumer is nil", "consumer.New"}},
+		"Reserve":              {c, lambdasqs.Config{Reserve: -time.Second}, []string{"Reserve is -1s", "use 100ms or more, or 0 for the default"}},
+		"Reserve that is none": {c, lambdasqs.Config{Reserve: 100*time.Millisecond - 1}, []string{"Reserve is 99.999999ms", "use 100ms or more"}},
+		"ExtendVisibility":     {c, lambdasqs.Config{ExtendVisibility: true}, []string{"ExtendVisibility is set without SQS", "set SQS"}},
 		"QueueURL": {c, lambdasqs.Config{QueueURL: map[string]string{standardARN: "https://x/1/q"}},
 			[]string{"QueueURL is set without SQS", "set SQS"}},
 		"FailAny, FailWhole":   {c, lambdasqs.Config{FailAny: true, FailWhole: true}, []string{"FailAny and FailWhole", "remove"}},

@@ -169,3 +169,31 @@ func TestCalls_ThatHangAreGivenUpInTime(t *testing.T) {
 		}
 	})
 }
+
+// Throttled calls are made again while there is time, and not when the answer is
+// due: one call for each batch then.
+func TestCalls_OneForEachBatchAfterHandlersAreCancelled(t *testing.T) {
+	t.Parallel()
+	for _, late := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, "orders", sqstest.QueueConfig{Visibility: time.Hour})
+			records, _ := r.batch(40, 0)
+			h := consumer.HandlerFunc(func(ctx context.Context, _ *consumer.Message) error {
+				if late {
+					<-ctx.Done()
+				}
+				return errTest
+			})
+			cfg := steady(1)
+			cfg.Concurrency = 40
+			r.server.Inject(sqstest.Fault{Action: "ChangeMessageVisibilityBatch", Times: -1, Err: sqstest.KMSThrottled()})
+			a := newAdapter(t, h, cfg, lambdasqs.Config{SQS: r.server.Client()})
+			begin := time.Now()
+			want(t, "failed", len(invoke(t, a, 10*time.Second, eventOf(t, records...))), 40)
+			want(t, "calls", r.server.Calls()["ChangeMessageVisibilityBatch"], map[bool]int{false: 12, true: 4}[late])
+			if late {
+				want(t, "time", time.Since(begin), 8*time.Second)
+			}
+		})
+	}
+}

@@ -205,6 +205,24 @@ func TestCase_QU03_LocalEndpoint(t *testing.T) {
 	})
 }
 
+// The round of ExtendVisibility has a quarter of the time. If the answer has not
+// come by then, the failures ask again.
+func TestCase_QU02_AskedAgainWhenTheAskersTimeWasUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := sqstest.NewServer(sqstest.Config{Region: "moon-1", Account: "444455556666"})
+		defer s.Close()
+		if _, err := s.CreateQueue("orders", sqstest.QueueConfig{}); err != nil {
+			t.Fatal(err)
+		}
+		s.Inject(sqstest.Fault{Action: "GetQueueUrl", Delay: time.Hour})
+		a := newAdapter(t, byBody{"a": fails}, steady(1), lambdasqs.Config{SQS: s.Client(), ExtendVisibility: true})
+		event := eventOf(t, invented("arn:aws-moon:sqs:moon-1:444455556666:orders", "a", "b")...)
+		want(t, "failed", invoke(t, a, 10*time.Second, event), []string{"id-a"})
+		want(t, "calls", s.Calls(), sqstest.Calls{"GetQueueUrl": 2, "ChangeMessageVisibilityBatch": 1})
+	})
+}
+
 // An explicit URL works for an ARN of a partition that nobody knows, too.
 func TestCase_QU03_ExplicitQueueURL(t *testing.T) {
 	t.Parallel()

@@ -1,8 +1,10 @@
 package lambdasqs
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -48,16 +50,41 @@ func (c *cursor) string(dst *[]byte) bool {
 	}
 }
 
+// unquote appends to scratch what a quoted string with escapes means. If scratch
+// grows, what was read before stays where it was.
 func (c *cursor) unquote(dst *[]byte, quoted []byte) bool {
 	from := len(c.scratch)
-	// If scratch grows, what was read before stays where it was.
-	s, err := jsontext.AppendUnquote(c.scratch, quoted)
-	if err != nil {
-		return false
+	c.scratch = slices.Grow(c.scratch, len(quoted))
+	s, ok := appendPlainUnquoted(c.scratch, quoted[1:len(quoted)-1])
+	if !ok {
+		var err error
+		if s, err = jsontext.AppendUnquote(c.scratch, quoted); err != nil {
+			return false
+		}
 	}
 	c.scratch, *dst = s, s[from:]
 	return true
 }
+
+// appendPlainUnquoted does so for the escapes of a single character, which are
+// all that a body of JSON needs. It returns false at any other.
+func appendPlainUnquoted(dst, s []byte) ([]byte, bool) {
+	for {
+		i := bytes.IndexByte(s, '\\')
+		if i < 0 {
+			return append(dst, s...), true
+		}
+		c := unescaped[s[i+1]] // a string does not end in a backslash
+		if c == 0 {
+			return dst, false
+		}
+		dst = append(append(dst, s[:i]...), c)
+		s = s[i+2:]
+	}
+}
+
+// unescaped is what an escape of a single character stands for, 0 if for nothing.
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // name reads the name of a member and the colon.
 func (c *cursor) name() []byte {

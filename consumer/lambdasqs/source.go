@@ -19,6 +19,8 @@ const maxCalls = 4
 const (
 	// extendBeyond is how far past the deadline ExtendVisibility extends.
 	extendBeyond = 30 * time.Second
+	// logGrace is how long a line of log is waited for when time is up.
+	logGrace = 20 * time.Millisecond
 	// maxExtension stays clear of the 12 hours since the receive, which
 	// happened some time before the invocation.
 	maxExtension = 11 * time.Hour
@@ -40,8 +42,14 @@ type source struct {
 	flushing bool
 	lateLeft int // how many calls may still begin after stop
 
-	known chan struct{}   // nil until somebody asks for the queue, closed when found is set
-	found *sqsqueue.Queue // nil if it cannot be called
+	asked *finding // nil until somebody asks for the queue
+}
+
+// finding is the search for a queue.
+type finding struct {
+	done chan struct{}
+	// queue is set when done is closed; nil if it cannot be called.
+	queue *sqsqueue.Queue
 }
 
 func (a *Adapter) source(arn string) *source {
@@ -99,7 +107,7 @@ func (s *source) sendAll(ctx context.Context) {
 			change = queue.ChangeVisibilityOnce
 		}
 		if queue != nil {
-			s.warn("failed messages keep the visibility they have", change(ctx, changes))
+			s.warn(ctx, "failed messages keep the visibility they have", change(ctx, changes))
 		}
 	}
 }
@@ -165,12 +173,12 @@ func (s *source) extendAll(ctx context.Context, ds []*consumer.Delivery) {
 	ctx, cancel := context.WithTimeout(ctx, left/4)
 	defer cancel()
 	to := min(left+extendBeyond, maxExtension).Truncate(time.Second)
-	s.warn("messages could not be extended", s.Extend(ctx, ds, to))
+	s.warn(ctx, "messages could not be extended", s.Extend(ctx, ds, to))
 }
 
 // warn logs the first of the errors. A failed visibility call changes no
 // verdict: the message just comes back when its visibility timeout has passed.
-func (s *source) warn(what string, errs []error) {
+func (s *source) warn(ctx context.Context, what string, errs []error) {
 	failed, first := 0, error(nil)
 	for _, err := range errs {
 		if err != nil {
@@ -182,32 +190,32 @@ func (s *source) warn(what string, errs []error) {
 	if failed == 0 {
 		return
 	}
-	s.a.warn(s.arn, what, slog.Int("messages", failed), slog.String("error", first.Error()))
+	s.a.warn(ctx, s.arn, what, slog.Int("messages", failed), slog.String("error", first.Error()))
 }
 
 // findQueue is [Adapter.queue], asked once in an invocation: senders that need
 // the answer at the same time wait for that of the first.
 func (s *source) findQueue(ctx context.Context) *sqsqueue.Queue {
 	s.mu.Lock()
-	known, first := s.known, s.known == nil
+	f, first := s.asked, s.asked == nil
 	if first {
-		known = make(chan struct{})
-		s.known = known
+		f = &finding{done: make(chan struct{})}
+		s.asked = f
 	}
 	s.mu.Unlock()
 	if !first {
-		<-known
-		return s.found
+		<-f.done
+		return f.queue
 	}
-	s.found = s.a.queue(ctx, s.arn)
-	if s.found == nil && ctx.Err() != nil {
+	f.queue = s.a.queue(ctx, s.arn)
+	if f.queue == nil && ctx.Err() != nil {
 		// The asker's time was up: the next one asks again.
 		s.mu.Lock()
-		s.known = nil
+		s.asked = nil
 		s.mu.Unlock()
 	}
-	close(known)
-	return s.found
+	close(f.done)
+	return f.queue
 }
 
 // queue finds out how to call SQS about a queue, once per queue and process. It
@@ -228,7 +236,7 @@ func (a *Adapter) queue(ctx context.Context, arn string) *sqsqueue.Queue {
 		_, again = a.queues.LoadOrStore(arn, q) // it will not be better next time
 	}
 	if !again {
-		a.warn(arn, "failed messages keep the visibility they have: set Config.QueueURL for the queue", slog.String("error", err.Error()))
+		a.warn(ctx, arn, "failed messages keep the visibility they have: set Config.QueueURL for the queue", slog.String("error", err.Error()))
 	}
 	return nil
 }
@@ -250,8 +258,21 @@ func (a *Adapter) find(ctx context.Context, arn string) (*sqsqueue.Queue, error)
 	return sqsqueue.New(a.cfg.SQS, url, id.Region), nil
 }
 
-// warn writes a line to the consumer's log, whatever its handler does.
-func (a *Adapter) warn(arn, what string, attrs ...slog.Attr) {
-	defer func() { _ = recover() }()
-	a.c.Logger().LogAttrs(context.Background(), slog.LevelWarn, what, append(attrs, slog.String("queue", arn))...)
+// warn writes a line to the consumer's log, whatever its handler does: it may
+// panic, end its goroutine, or take longer than ctx allows.
+func (a *Adapter) warn(ctx context.Context, arn, what string, attrs ...slog.Attr) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		a.c.Logger().LogAttrs(context.WithoutCancel(ctx), slog.LevelWarn, what, append(attrs, slog.String("queue", arn))...)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(logGrace):
+		}
+	}
 }

@@ -13,9 +13,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const output = `0.1s  order-1 created  receive 1  runs: done
 0.1s  order-2 created  receive 1  runs: the bank does not answer
+0.1s  order-2 created  receive 1  comes back in 2s: the bank does not answer
 0.1s  order-2 paid     receive 1  does not run, comes back in 4s: an earlier message of the group was not finished
 0.1s  order-2 shipped  receive 1  does not run, comes back in 4s: an earlier message of the group was not finished
-0.1s  order-2 created  receive 1  comes back in 2s: the bank does not answer
 0.2s  order-3 created  receive 1  runs: there is no such article
 0.2s  order-3 created  receive 1  is parked, so the group goes on: there is no such article
 0.2s  order-1 paid     receive 1  runs: done

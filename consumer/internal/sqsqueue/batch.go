@@ -140,15 +140,17 @@ func eachEntry(ctx context.Context, policy retry.Policy, n int, call batchCall) 
 	return nil
 }
 
-// guarded makes a panic of the client, or of a middleware in it, an error of this
-// one call: it runs in a goroutine whose panic would end the process.
 func guarded(ctx context.Context, call batchCall, todo []int) (failed []types.BatchResultErrorEntry, done []string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the SQS client panicked: %v", v)
-		}
-	}()
+	defer recovered(&err)
 	return call(ctx, todo)
+}
+
+// recovered makes a panic of the client, or of a middleware in it, an error of
+// this one call: it runs in a goroutine whose panic would end the process.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("the SQS client panicked: %v", v)
+	}
 }
 
 // sortOut writes the results of one call to errs and returns the entries that

@@ -69,12 +69,22 @@ func (id Identity) URL(ctx context.Context, client *sqs.Client) (string, error) 
 	if err == nil && suffix != "" && strings.HasSuffix(ep.URI.Host, id.Region+"."+suffix) {
 		return ep.URI.JoinPath(id.Account, id.Name).String(), nil
 	}
+	answer, err := id.ask(ctx, client)
+	if err != nil {
+		return "", fmt.Errorf("the URL of queue %s in partition %s: %w", id.Name, id.Partition, err)
+	}
+	return answer, nil
+}
+
+// ask asks SQS for the URL.
+func (id Identity) ask(ctx context.Context, client *sqs.Client) (_ string, err error) {
+	defer recovered(&err)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	out, err := client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &id.Name, QueueOwnerAWSAccountId: &id.Account},
 		func(o *sqs.Options) { o.Region = id.Region })
 	if err != nil {
-		return "", fmt.Errorf("the URL of queue %s in partition %s: %w", id.Name, id.Partition, err)
+		return "", err
 	}
 	return aws.ToString(out.QueueUrl), nil
 }
