@@ -136,7 +136,7 @@ func waitUntil(done <-chan struct{}, t time.Time) {
 func (s *Session) abandon() {
 	s.mu.Lock()
 	var left []*work
-	for _, w := range s.inflight {
+	for w := range s.onTheirWay() {
 		if w.phase != running {
 			continue
 		}
@@ -168,9 +168,9 @@ func (s *Session) settleAbandoned(w *work, o Outcome) {
 // outcome keeps it, unparked if its parking has not been confirmed.
 func (s *Session) giveUp() {
 	s.mu.Lock()
-	stuck := make([]*work, 0, len(s.inflight))
-	outs := make([]Outcome, 0, len(s.inflight))
-	for _, w := range s.inflight {
+	var stuck []*work
+	var outs []Outcome
+	for w := range s.onTheirWay() {
 		if w.phase != settling {
 			continue // waits behind one of the others in its lane, and is deferred when that is published
 		}

@@ -99,10 +99,8 @@ func New(h Handler, cfg Config) (*Consumer, error) {
 	if err := validate(h, cfg); err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	cfg.Retry = cfg.Retry.WithDefaults()
-	if cfg.Redelivery.Backoff == nil {
-		cfg.Redelivery.Backoff = defaultRedelivery
-	}
+	ownRetry, ownRedelivery := cfg.Retry.Backoff, cfg.Redelivery.Backoff
+	cfg.Retry, cfg.Redelivery.Backoff = cfg.Retry.WithDefaults(), defaultRedelivery
 	if cfg.Key == nil {
 		cfg.Key = MessageID
 	}
@@ -123,15 +121,19 @@ func New(h Handler, cfg Config) (*Consumer, error) {
 		slots:   make(chan struct{}, cfg.Concurrency),
 		strays:  make(map[strayKey]int),
 	}
-	c.cfg.Retry.Backoff = c.guarded(cfg.Retry.Backoff, retry.Policy{}.WithDefaults().Backoff)
-	c.cfg.Redelivery.Backoff = c.guarded(cfg.Redelivery.Backoff, defaultRedelivery)
+	if ownRetry != nil {
+		c.cfg.Retry.Backoff = c.guarded(ownRetry, retry.Policy{}.WithDefaults().Backoff)
+	}
+	if ownRedelivery != nil {
+		c.cfg.Redelivery.Backoff = c.guarded(ownRedelivery, defaultRedelivery)
+	}
 	return c, nil
 }
 
 var defaultRedelivery = retry.HalfJitter(retry.Exponential(10*time.Second, 15*time.Minute))
 
-// guarded keeps a backoff that panics from taking the process down: the
-// fallback answers for it.
+// guarded keeps a user's backoff that panics, or calls runtime.Goexit, from taking
+// more with it than its answer, which the fallback gives.
 func (c *Consumer) guarded(b, fallback retry.Backoff) retry.Backoff {
 	var off atomic.Bool // called runtime.Goexit
 	return func(n int) (d time.Duration) {

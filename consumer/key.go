@@ -122,7 +122,7 @@ func value(raw json.RawMessage) json.RawMessage {
 func member(object json.RawMessage, name string) (value json.RawMessage, err error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {
-		return nil, nil //nolint:nilnil // no object, no member
+		return nil, nil //nolint:nilerr // no object, no member
 	}
 	found := ""
 	for spelling, v := range members {

@@ -3,6 +3,7 @@ package consumer
 import (
 	"context"
 	"fmt"
+	"iter"
 )
 
 // phase is where a delivery is on its way. It only ever grows.
@@ -77,12 +78,18 @@ func (s *Session) enqueue(ws []work) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
+	whole := s.whole && s.inflight == nil
 	if s.inflight == nil {
 		s.inflight = make(map[string]*work, len(ws))
 	}
 	s.unsettled += len(ws)
 	for i := range ws {
 		s.place(&ws[i])
+	}
+	if whole {
+		// They are found in the batch from now on: a map of ten thousand is not
+		// kept for that, nor emptied one by one.
+		s.batch, s.inflight, s.whole = ws, nil, false
 	}
 	s.hire()
 	s.mu.Unlock()
@@ -91,6 +98,23 @@ func (s *Session) enqueue(ws []work) error {
 		s.deferWaiting()
 	}
 	return nil
+}
+
+// onTheirWay gives all deliveries that are not settled, but for those that joined
+// another. s.mu is held.
+func (s *Session) onTheirWay() iter.Seq[*work] {
+	return func(yield func(*work) bool) {
+		for i := range s.batch {
+			if w := &s.batch[i]; w.phase != settled && !yield(w) {
+				return
+			}
+		}
+		for _, w := range s.inflight {
+			if !yield(w) {
+				return
+			}
+		}
+	}
 }
 
 func (s *Session) place(w *work) {

@@ -74,7 +74,7 @@ func (l *lease) end() {
 func (s *Session) Renew(ctx context.Context) (lost int) {
 	s.mu.Lock()
 	var held []*work
-	for _, w := range s.inflight {
+	for w := range s.onTheirWay() {
 		if w.phase == running && w.run.lease.Load() != nil {
 			held = append(held, w)
 		}

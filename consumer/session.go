@@ -57,8 +57,10 @@ type Session struct {
 	storeDown              atomic.Bool   // the idempotency store's last answer was none
 	probing                chan struct{} // held by the one claim that tries it then
 
-	mu        sync.Mutex // guards what follows; never held across a wait
-	inflight  map[string]*work
+	mu        sync.Mutex       // guards what follows; never held across a wait
+	inflight  map[string]*work // by message id; without those of batch
+	batch     []work           // all that Run brought, if it was taken at once
+	whole     bool             // what comes next is all that Run brings
 	lanes     map[string]*lane
 	ready     workList
 	workers   int // goroutines that take from ready
@@ -228,6 +230,7 @@ func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Ou
 // time is up, and closes the session. The outcomes are in the order of ds.
 func (s *Session) Run(ds []*Delivery) []Outcome {
 	ws := newWorks(ds)
+	s.whole = s.room == nil
 	_ = s.submit(context.Background(), ws)
 	// Once no goroutine is left, all is settled. Waiting for that at once, and
 	// not for the settling first, saves going to sleep twice.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"runtime/metrics"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,61 +14,69 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/ackwise/ackwise/consumer"
-	"github.com/ackwise/ackwise/consumer/lambdasqs"
 )
 
-// BenchmarkHeap measures what an invocation of 10,000 records holds in memory
-// while its last message is handled, the event itself included. The case
-// "plain" is the baseline of BenchmarkInvoke.
+// BenchmarkHeap measures the heap of an invocation of 10,000 records: what it
+// holds while its last message is handled, the event itself included, and the
+// most that it takes at any time, garbage included. The case "plain" is the
+// baseline of BenchmarkInvoke.
 func BenchmarkHeap(b *testing.B) {
 	const n = 10_000
 	event := benchEvent(n)
-	run := func(name string, peak *atomic.Uint64, h lambda.Handler) {
+	run := func(name string, h *heap, handler lambda.Handler) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
+				runtime.GC()
 				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				if _, err := h.Invoke(ctx, event); err != nil {
+				if _, err := handler.Invoke(ctx, event); err != nil {
 					b.Fatal(err)
 				}
 				cancel()
 			}
-			b.ReportMetric(float64(peak.Load())/(1<<20), "MiB-live")
+			b.ReportMetric(float64(h.live.Load())/(1<<20), "MiB-live")
+			b.ReportMetric(float64(h.peak.Load())/(1<<20), "MiB-peak")
 		})
 	}
-	var plain atomic.Uint64
+	var plain heap
 	run("plain", &plain, lambda.NewHandler(func(_ context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 		resp := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
-		for i, m := range e.Records {
+		for _, m := range e.Records {
 			var o benchOrder
 			if json.Unmarshal([]byte(m.Body), &o) != nil || o.do() != nil {
 				resp.BatchItemFailures = append(resp.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
 			}
-			if i == n-1 {
-				plain.Store(liveHeap())
-			}
+			plain.look(n)
 		}
 		runtime.KeepAlive(e.Records)
 		return resp, nil
 	}))
 	for _, concurrency := range []int{1, 10} {
-		var peak atomic.Uint64
-		var seen atomic.Int64
-		h := benchHandler(b, concurrency, func(_ context.Context, o benchOrder, _ *consumer.Message) error {
-			if seen.Add(1)%n == 0 {
-				peak.Store(liveHeap())
-			}
-			return o.do()
-		})
-		run(fmt.Sprintf("ackwise/concurrency=%d", concurrency), &peak, h)
+		var h heap
+		run(fmt.Sprintf("ackwise/concurrency=%d", concurrency), &h,
+			benchHandler(b, concurrency, func(_ context.Context, o benchOrder, _ *consumer.Message) error {
+				h.look(n)
+				return o.do()
+			}))
 	}
 }
 
-// liveHeap is what is reachable at this moment.
-func liveHeap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+// heap is looked at once per message.
+type heap struct {
+	seen       atomic.Int64
+	live, peak atomic.Uint64
 }
 
-var _ lambda.Handler = (*lambdasqs.Adapter)(nil)
+func (h *heap) look(n int64) {
+	seen := h.seen.Add(1)
+	if seen%100 == 1 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		h.peak.Store(max(h.peak.Load(), sample[0].Value.Uint64()))
+	}
+	if seen%n == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		h.live.Store(m.HeapAlloc)
+	}
+}
