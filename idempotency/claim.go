@@ -122,17 +122,18 @@ func (c *Claim) release(ctx context.Context, f Failure, cause error) error {
 }
 
 // CutError returns what a record keeps of the text of an error: valid UTF-8, at
-// most [MaxErrorBytes] of it, cut between characters. It is for stores.
+// most [MaxErrorBytes] of it, cut between characters, and a copy. It is for
+// stores.
 func CutError(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= MaxErrorBytes {
-		return s
+	n := len(s)
+	if n > MaxErrorBytes {
+		n = MaxErrorBytes
+		for !utf8.RuneStart(s[n]) {
+			n--
+		}
 	}
-	n := MaxErrorBytes
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+	return strings.Clone(s[:n]) // not a part of what may be a megabyte
 }
 
 // expiry is when a record that is written now expires, in whole seconds, as

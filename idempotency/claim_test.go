@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -128,6 +129,18 @@ func TestCutError(t *testing.T) {
 			if len(got) > idempotency.MaxErrorBytes || !utf8.ValidString(got) || char != "\xff" && len(got) <= idempotency.MaxErrorBytes-len(char) {
 				t.Errorf("%d and many %q: %d bytes %q", n, char, len(got), got)
 			}
+		}
+	}
+}
+
+// A record must not keep a megabyte alive for the sake of its beginning.
+func TestCutErrorIsACopy(t *testing.T) {
+	t.Parallel()
+	whole := strings.Repeat("x", 1<<20)
+	for _, s := range []string{whole, whole[:idempotency.MaxErrorBytes], whole[:3]} {
+		got := idempotency.CutError(s)
+		if len(got) != min(len(s), idempotency.MaxErrorBytes) || unsafe.StringData(got) == unsafe.StringData(s) {
+			t.Errorf("of %d bytes %d are kept, where they were: %t; want a copy", len(s), len(got), unsafe.StringData(got) == unsafe.StringData(s))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func ExampleClaim_Release() {
 // The same key with another payload is refused, not taken for a duplicate. Field
 // leaves out what differs between two sends of the same work.
 func ExampleField() {
-	guard, _ := idempotency.New(memstore.New(), idempotency.Config{Payload: idempotency.Field("amount")})
+	guard, _ := idempotency.New(memstore.New(), idempotency.Config{Namespace: "payments", Payload: idempotency.Field("amount")})
 	ctx := context.Background()
 	for _, payload := range []string{
 		`{"amount": 10, "sent": "12:00"}`,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ const (
 	// DefaultLease is how long a key is held where no deadline says.
 	DefaultLease = 2 * time.Minute
 
+	maxLease     = 12 * time.Hour
 	minRetention = 14 * 24 * time.Hour // the longest that SQS keeps a message
 	maxKeyBytes  = 512
 )
@@ -36,12 +38,15 @@ type Config struct {
 	// logs a warning then.
 	Retention time.Duration
 	// Lease is how long a claim holds its key where no deadline says, as in a
-	// poller, which renews it. At least 2 s. Default 2 min. Where there is a
-	// deadline the lease ends a second after it.
+	// poller, which renews it. At least 2 s, at most 12 h, for which SQS can hide
+	// a message. Default 2 min. Where there is a deadline the lease ends a second
+	// after it.
 	Lease time.Duration
 	// Payload selects what of the payload must be the same for two deliveries
 	// to be the same work. A key that comes back with another payload is a
-	// [MismatchError]. Default nil: the key alone says.
+	// [MismatchError]. Default nil: the key alone says. A record that was written
+	// without a hash, as before Payload was set, never mismatches. Of JSON members
+	// of one name the last counts: what came before it is not compared.
 	Payload Selector
 	// Logger gets warnings. Default slog.Default().
 	Logger *slog.Logger
@@ -53,7 +58,8 @@ type Guard struct {
 	cfg   Config
 }
 
-// New returns a Guard on s. Everything that is wrong with cfg is an error here.
+// New returns a Guard on s. Everything that is wrong with cfg is an error here,
+// and so is a store that is nil, also a nil pointer of a store's type.
 func New(s Store, cfg Config) (*Guard, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -61,10 +67,15 @@ func New(s Store, cfg Config) (*Guard, error) {
 	switch {
 	case s == nil:
 		return nil, errors.New("idempotency: the store is nil; make one with memstore.New or dynamostore.New")
+	case isNil(s):
+		return nil, fmt.Errorf("idempotency: the store is a nil %T; make one with memstore.New or dynamostore.New, "+
+			"and look at the error that came with this one", s)
 	case strings.Contains(cfg.Namespace, "#"):
 		return nil, fmt.Errorf("idempotency: Namespace is %q; leave the # out, it ends the namespace in keys", cfg.Namespace)
 	case cfg.Retention < 0:
 		return nil, fmt.Errorf("idempotency: Retention is %v; use 0 for the default of 15 days", cfg.Retention)
+	case cfg.Lease > maxLease:
+		return nil, fmt.Errorf("idempotency: Lease is %v; use %v or less: SQS hides a message no longer", cfg.Lease, maxLease)
 	case cfg.Lease != 0 && cfg.Lease < 2*MaxSkew:
 		return nil, fmt.Errorf("idempotency: Lease is %v; use %v or more, or 0 for the default of %v", cfg.Lease, 2*MaxSkew, DefaultLease)
 	}
@@ -80,6 +91,16 @@ func New(s Store, cfg Config) (*Guard, error) {
 			slog.Duration("retention", cfg.Retention), slog.Duration("atLeast", minRetention))
 	}
 	return &Guard{store: shield{s}, cfg: cfg}, nil
+}
+
+// isNil reports whether there is nothing in s but a type.
+func isNil(s Store) bool {
+	switch v := reflect.ValueOf(s); v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Func, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
 }
 
 // Lease returns how long a claim without a deadline holds its key.
@@ -172,6 +193,8 @@ func (g *Guard) key(w Work) (string, error) {
 		return "", fmt.Errorf("idempotency: Work.Kind is %q and Work.Key has %d bytes; neither may be empty", w.Kind, len(w.Key))
 	case strings.ContainsAny(w.Kind, "#:"):
 		return "", fmt.Errorf("idempotency: Work.Kind is %q; leave # and : out, they part the key", w.Kind)
+	case ns == "":
+		return "", errors.New("idempotency: there is no namespace: the queue's ARN is not known, and Config.Namespace is not set; set it")
 	case strings.Contains(ns, "#"):
 		return "", fmt.Errorf("idempotency: Work.Namespace is %q; leave the # out, it ends the namespace in keys", ns)
 	}
@@ -183,13 +206,26 @@ func (g *Guard) key(w Work) (string, error) {
 	return "sha256#" + hex.EncodeToString(sum[:]), nil
 }
 
+// look does with an error what will be done with it, so that one that panics
+// does so here.
+func look(err error) {
+	if err != nil {
+		_, _ = err.Error(), errors.Is(err, errUnlike)
+		_, _ = errors.AsType[*UnavailableError](err)
+	}
+}
+
+// errUnlike is like no other error, so that a search for it visits them all.
+var errUnlike = errors.New("unlike any other")
+
 // known passes on the errors that the contract names; any other means that the
-// store is unavailable. Its text is read here, where a panic in it is caught.
+// store is unavailable. All of it is looked at here, where a panic in it is
+// caught.
 func known(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	_ = err.Error()
+	look(err)
 	for _, e := range []error{ErrCompleted, ErrHeld, ErrMismatch, ErrExhausted, ErrLost, ErrUnavailable} {
 		if errors.Is(err, e) {
 			return err

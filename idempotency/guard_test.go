@@ -15,6 +15,63 @@ import (
 	"github.com/ackwise/ackwise/idempotency"
 )
 
+// Stores of other kinds that can be nil.
+type (
+	storeMap  map[string]idempotency.Store
+	storeFunc func() idempotency.Store
+)
+
+func (s storeMap) Claim(ctx context.Context, r idempotency.Request) (idempotency.Record, error) {
+	return s[""].Claim(ctx, r)
+}
+
+func (s storeMap) Renew(ctx context.Context, key, owner string, lease, expires time.Time) error {
+	return s[""].Renew(ctx, key, owner, lease, expires)
+}
+
+func (s storeMap) Complete(ctx context.Context, key, owner string, expires time.Time) error {
+	return s[""].Complete(ctx, key, owner, expires)
+}
+
+func (s storeMap) Release(ctx context.Context, key, owner string, f idempotency.Failure) error {
+	return s[""].Release(ctx, key, owner, f)
+}
+
+func (s storeFunc) Claim(ctx context.Context, r idempotency.Request) (idempotency.Record, error) {
+	return s().Claim(ctx, r)
+}
+
+func (s storeFunc) Renew(ctx context.Context, key, owner string, lease, expires time.Time) error {
+	return s().Renew(ctx, key, owner, lease, expires)
+}
+
+func (s storeFunc) Complete(ctx context.Context, key, owner string, expires time.Time) error {
+	return s().Complete(ctx, key, owner, expires)
+}
+
+func (s storeFunc) Release(ctx context.Context, key, owner string, f idempotency.Failure) error {
+	return s().Release(ctx, key, owner, f)
+}
+
+// A store of a kind that can be nil, and is not, is a store.
+func TestNewAcceptsStoresOfAllKinds(t *testing.T) {
+	t.Parallel()
+	inner := &script{}
+	for _, s := range []idempotency.Store{storeMap{"": inner}, storeFunc(func() idempotency.Store { return inner }), struct{ idempotency.Store }{inner}} {
+		claim(t, guard(t, s, idempotency.Config{}), work)
+	}
+	if ops := inner.ops(); strings.Count(ops, "claim") != 3 {
+		t.Errorf("the store was asked %q, want three claims", ops)
+	}
+}
+
+func TestLeaseOfTwelveHoursIsAccepted(t *testing.T) {
+	t.Parallel()
+	if g := guard(t, &script{}, idempotency.Config{Lease: 12 * time.Hour}); g.Lease() != 12*time.Hour {
+		t.Errorf("lease %v, want 12h", g.Lease())
+	}
+}
+
 func TestNewRejects(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -23,6 +80,10 @@ func TestNewRejects(t *testing.T) {
 		says  []string
 	}{
 		"no store":           {nil, idempotency.Config{}, []string{"store is nil", "memstore.New"}},
+		"nil pointer":        {(*script)(nil), idempotency.Config{}, []string{"nil *idempotency_test.script", "memstore.New", "error"}},
+		"nil map":            {storeMap(nil), idempotency.Config{}, []string{"nil idempotency_test.storeMap"}},
+		"nil func":           {storeFunc(nil), idempotency.Config{}, []string{"nil idempotency_test.storeFunc"}},
+		"long lease":         {&script{}, idempotency.Config{Lease: 12*time.Hour + 1}, []string{"Lease", "12h0m0.000000001s", "12h0m0s or less"}},
 		"# in the namespace": {&script{}, idempotency.Config{Namespace: "a#b"}, []string{"Namespace", `"a#b"`, "leave the # out"}},
 		"negative retention": {&script{}, idempotency.Config{Retention: -time.Hour}, []string{"Retention", "-1h0m0s", "use 0"}},
 		"negative lease":     {&script{}, idempotency.Config{Lease: -time.Second}, []string{"Lease", "-1s", "2s or more"}},

@@ -25,7 +25,9 @@ type Selector func(payload string) ([]byte, error)
 // Whole selects all of the payload.
 func Whole(payload string) ([]byte, error) { return []byte(payload), nil }
 
-// Field selects the value at a path of object members in a JSON payload.
+// Field selects the value at a path of object members in a JSON payload. A
+// member that is null is found, and its value is null. Of members of one name
+// the last counts.
 func Field(path ...string) Selector {
 	return func(payload string) ([]byte, error) {
 		raw := json.RawMessage(payload)
@@ -66,15 +68,18 @@ func hash(sel Selector, payload string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// selected calls the selector. One that panics has found nothing: its claim runs
-// outside of what recovers handlers, and would take every other message along.
+// selected calls the selector. One that panics, or whose error does when somebody
+// looks, has found nothing: its claim runs outside of what recovers handlers, and
+// would take every other message along.
 func selected(sel Selector, payload string) (part []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			part, err = nil, fmt.Errorf("%w: it panicked: %v", ErrNoPayload, p)
 		}
 	}()
-	return sel(payload)
+	part, err = sel(payload)
+	look(err)
+	return part, err
 }
 
 // parse decodes b if all of it is one JSON value. Text that is not UTF-8 is not

@@ -119,7 +119,7 @@ func TestHashStaysTheSame(t *testing.T) {
 
 func TestField(t *testing.T) {
 	t.Parallel()
-	const payload = `{"order":{"id":"7","sum":1.50,"none":null,"a.b":{"":3}},"list":[1],"n":0}`
+	const payload = `{"order":{"id":"7","sum":1.50,"none":null,"a.b":{"":3}},"list":[1],"n":0,"twice":1,"twice":2}`
 	for name, c := range map[string]struct {
 		path []string
 		like string // payload with the same hash; empty: nothing is found
@@ -133,6 +133,7 @@ func TestField(t *testing.T) {
 		"missing":          {[]string{"sum"}, ""},
 		"case counts":      {[]string{"Order"}, ""},
 		"below a string":   {[]string{"order", "id", "x"}, ""},
+		"twice":            {[]string{"twice"}, `2`},
 		"below null":       {[]string{"order", "none", "x"}, ""},
 		"below an array":   {[]string{"list", "0"}, ""},
 	} {

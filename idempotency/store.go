@@ -60,7 +60,8 @@ type Record struct {
 	// Err is why the last attempt failed, at most MaxErrorBytes of it.
 	Err string
 	// Updated and Created are when it was last written, and when its life began
-	// here.
+	// here. Nothing is decided by them. Claim sets both as [Decide] says; whether
+	// the other methods set Updated is up to the store.
 	Updated, Created time.Time
 }
 
@@ -92,7 +93,8 @@ type Request struct {
 // Contract. All methods are called from several goroutines at once, and block
 // until ctx ends at the longest. They retry what is worth it themselves; a
 // caller does not. Each is atomic: it reads and writes one record as if alone.
-// They keep nothing of their arguments.
+// They keep nothing of their arguments. With a context that has ended already
+// they write nothing.
 //
 // A response may get lost after the write was made. A method that then finds
 // its own owner token in the state it wanted reports success.

@@ -70,6 +70,12 @@ func (s *Store) checkSchema(table *types.TableDescription) error {
 	for _, k := range s.schema() {
 		needs = append(needs, fmt.Sprintf("%s %q of type S", k.role, k.name))
 	}
+	for _, k := range table.KeySchema {
+		if kind := kinds[aws.ToString(k.AttributeName)]; kind == types.ScalarAttributeTypeN || kind == types.ScalarAttributeTypeB {
+			return fmt.Errorf("dynamostore: check: the key of table %q is %s; it needs a string key, of type S, "+
+				"and a table's key cannot be changed: use another table", s.table, strings.Join(has, ", "))
+		}
+	}
 	if h, n := strings.Join(has, ", "), strings.Join(needs, ", "); h != n {
 		return fmt.Errorf("dynamostore: check: the key of table %q is %s, and the Config says %s; "+
 			"set Config.Attributes.Key and Config.SortKey to what the table has, or use another table", s.table, h, n)

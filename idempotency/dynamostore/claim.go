@@ -15,14 +15,18 @@ const (
 	// between the look and the write. Whoever changed it most likely holds it,
 	// which ends the claim in the next round.
 	maxRounds = 4
-	// undoTimeout bounds what a claim does after the end of its context.
+	// undoTimeout bounds what a claim does to give back what it may have taken,
+	// and undoLeast is what there always is for it: some round trips.
 	undoTimeout = time.Second
+	undoLeast   = 100 * time.Millisecond
 )
 
 // Claim implements [idempotency.Store]. A claim that fails without it being
 // known whether it was written, as after a timeout, is followed by one attempt
-// to give the key back, for up to a second and also if ctx has ended; so the key
-// is most likely free again for the next delivery.
+// to give the key back, so the key is most likely free again for the next
+// delivery. It takes up to a second; if ctx has ended, up to a quarter of what
+// the claim took, but 100 ms at least. A claim that lands later still holds the
+// key until its lease ends.
 func (s *Store) Claim(ctx context.Context, r idempotency.Request) (idempotency.Record, error) {
 	if err := checkKey("claim", r.Key, r.Owner); err != nil {
 		return idempotency.Record{}, err
@@ -35,11 +39,18 @@ func (s *Store) Claim(ctx context.Context, r idempotency.Request) (idempotency.R
 	if !r.Lease.After(r.Now) {
 		return idempotency.Record{}, idempotency.ErrLease
 	}
+	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	rec, err := s.claim(bounded, r)
 	if _, unsure := errors.AsType[*unsureError](err); unsure {
-		s.undo(ctx, r)
+		limit := undoTimeout
+		if ctx.Err() != nil {
+			// The caller's time is up, and there is not much more of it than that
+			// before it has to answer.
+			limit = min(limit, max(undoLeast, time.Since(began)/4))
+		}
+		s.undo(ctx, r, limit)
 	}
 	return rec, err
 }
@@ -54,7 +65,7 @@ func (s *Store) claim(ctx context.Context, r idempotency.Request) (idempotency.R
 		if err != nil {
 			return idempotency.Record{}, err
 		}
-		found, err := s.parse(r.Key, a.found)
+		found, err := s.parse(a.found)
 		switch {
 		case err != nil && !a.refused:
 			return idempotency.Record{}, &unsureError{err}
@@ -67,7 +78,7 @@ func (s *Store) claim(ctx context.Context, r idempotency.Request) (idempotency.R
 		}
 		c = replacement(found, d.Record)
 	}
-	return idempotency.Record{}, fmt.Errorf("dynamostore: claim: the record changed %d times while it was looked at (key %q)", maxRounds, r.Key)
+	return idempotency.Record{}, fmt.Errorf("dynamostore: claim: the record changed %d times while it was looked at", maxRounds)
 }
 
 // primary allows less than [idempotency.Decide], and all that is common. Its own
@@ -134,8 +145,8 @@ func replacement(seen, rec idempotency.Record) *change {
 
 // undo gives back what a claim may have taken, with its attempt. It leaves the
 // last failure as it is: this was none.
-func (s *Store) undo(ctx context.Context, r idempotency.Request) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+func (s *Store) undo(ctx context.Context, r idempotency.Request, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	c := &change{
 		update: "SET #st = :to, #lease = :zero, #upd = :now, #att = #att - :refund",

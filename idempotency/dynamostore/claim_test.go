@@ -107,7 +107,7 @@ func TestForeignItem(t *testing.T) {
 			if err == nil {
 				t.Fatal("claimed")
 			}
-			for _, want := range []string{tc.want, "no record", key, table} {
+			for _, want := range []string{tc.want, "where a record should be", "table of its own", table} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%q does not say %q", err, want)
 				}

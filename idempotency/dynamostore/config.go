@@ -16,6 +16,10 @@ import (
 // more: twice what the SDK spends on a call that is throttled throughout.
 const DefaultTimeout = 10 * time.Second
 
+// minTimeout leaves room for a new connection and one retry. What is shorter is
+// a unit forgotten.
+const minTimeout = 100 * time.Millisecond
+
 // Config configures a [Store]. The zero value is usable.
 type Config struct {
 	// Attributes are the names of the attributes. An empty one means its
@@ -28,7 +32,9 @@ type Config struct {
 	// Timeout is how long one operation may take, the SDK's retries included,
 	// if its context does not end earlier. Default 10 s. The SDK itself has no
 	// read timeout: without this one, a connection that hangs would hold a
-	// handler of a poller, whose context has no deadline, for ever.
+	// handler of a poller, whose context has no deadline, for ever. At least
+	// 100 ms. The consumer gives each call 5 s, so that of its calls only those
+	// of [Store.Transact] can take longer.
 	Timeout time.Duration
 }
 
@@ -101,8 +107,8 @@ func New(client *dynamodb.Client, table string, cfg Config) (*Store, error) {
 		return nil, errors.New("dynamostore: the client is nil; make one with dynamodb.NewFromConfig")
 	case !tableName.MatchString(table) && !tableARN.MatchString(table):
 		return nil, fmt.Errorf("dynamostore: table is %q; use the name, 3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.', or the ARN of a table", table)
-	case cfg.Timeout < 0:
-		return nil, fmt.Errorf("dynamostore: Timeout is %v; use 0 for the default of %v", cfg.Timeout, DefaultTimeout)
+	case cfg.Timeout != 0 && cfg.Timeout < minTimeout:
+		return nil, fmt.Errorf("dynamostore: Timeout is %v; use %v or more, or use 0 for the default of %v", cfg.Timeout, minTimeout, DefaultTimeout)
 	}
 	if err := cfg.SortKey.validate(); err != nil {
 		return nil, err

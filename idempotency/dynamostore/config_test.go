@@ -32,6 +32,7 @@ func TestNewRejects(t *testing.T) {
 		{"table with a space", client, "my records", dynamostore.Config{}, []string{`"my records"`, "a-z"}},
 		{"ARN of an index", client, "arn:aws:dynamodb:eu-central-1:123456789012:table/t/index/i", dynamostore.Config{}, []string{"ARN of a table"}},
 		{"negative timeout", client, table, dynamostore.Config{Timeout: -time.Second}, []string{"Timeout is -1s", "use 0"}},
+		{"short timeout", client, table, dynamostore.Config{Timeout: 100*time.Millisecond - 1}, []string{"Timeout is 99.999999ms", "100ms or more"}},
 		{"two names alike", client, table, attributes(dynamostore.Attributes{Owner: "st"}), []string{"Attributes.Status", "Attributes.Owner", `"st"`}},
 		{"two own names alike", client, table, attributes(dynamostore.Attributes{Hash: "a", Error: "a"}), []string{"Attributes.Hash", "Attributes.Error"}},
 		{"long name", client, table, attributes(dynamostore.Attributes{Life: long}), []string{"Attributes.Life", "256", "255"}},

@@ -24,6 +24,9 @@ type (
 type change struct {
 	update, condition string
 	values            values
+	// insist says to go on after failures that may pass, for as long as ctx
+	// lasts; see [mayPass]. Only a fenced change can be made twice without harm.
+	insist bool
 }
 
 // used is what DynamoDB wants to know of names: those that the expressions have,
@@ -70,7 +73,7 @@ func (s *Store) is(it item, owner string, st idempotency.Status) bool {
 
 // parse reads an item as a record. One that is no record is an error and not
 // overwritten: in a shared table it is something else of the user's.
-func (s *Store) parse(key string, it item) (idempotency.Record, error) {
+func (s *Store) parse(it item) (idempotency.Record, error) {
 	r := reader{s: s, it: it}
 	rec := idempotency.Record{
 		Status:   idempotency.ParseStatus(r.text("#st", true)),
@@ -91,9 +94,9 @@ func (s *Store) parse(key string, it item) (idempotency.Record, error) {
 	}
 	if len(r.bad) > 0 {
 		slices.Sort(r.bad)
-		return idempotency.Record{}, fmt.Errorf("dynamostore: the item of key %q in table %q is no record: look at %s; "+
+		return idempotency.Record{}, fmt.Errorf("dynamostore: an item in table %q is where a record should be, but is none: look at %s; "+
 			"if something else lives there, use other attribute names, another sort key or a table of its own",
-			key, s.table, strings.Join(slices.Compact(r.bad), ", "))
+			s.table, strings.Join(slices.Compact(r.bad), ", "))
 	}
 	return rec, nil
 }

@@ -19,6 +19,11 @@ import (
 // operation can take that long unless its context ends earlier. What the SDK
 // does not retry, conflicts with a transaction or with a write in another Region
 // of a table with strong consistency, the Store retries itself.
+//
+// Complete and Release insist: through conflicts, throttling, failures of the
+// server and of the network they go on until their context or [Config.Timeout]
+// ends, and no try takes more than 2 s of it. What DynamoDB will refuse again,
+// as without permission, they do not repeat.
 type Store struct {
 	client  *dynamodb.Client
 	table   string
@@ -108,7 +113,9 @@ func (s *Store) fenced(ctx context.Context, op, key, owner string, c *change) (r
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	a, err := s.write(ctx, op, key, c.fence(owner))
+	c = c.fence(owner)
+	c.insist = op != "renew" // what comes with the next beat
+	a, err := s.write(ctx, op, key, c)
 	return a.refused, a.found, err
 }
 
@@ -126,7 +133,7 @@ func checkKey(op, key, owner string) error {
 	case key == "" || len(key) > maxKeyBytes:
 		return fmt.Errorf("dynamostore: %s: the key has %d bytes; use 1 to %d, or an idempotency.Guard, which hashes long keys", op, len(key), maxKeyBytes)
 	case !utf8.ValidString(key):
-		return fmt.Errorf("dynamostore: %s: the key %q is not UTF-8; use an idempotency.Guard, which hashes such keys", op, key)
+		return fmt.Errorf("dynamostore: %s: the key is not UTF-8; use an idempotency.Guard, which hashes such keys", op)
 	case owner == "":
 		return fmt.Errorf("dynamostore: %s: the owner token is empty", op)
 	}

@@ -20,6 +20,11 @@ var ErrNoClaim = errors.New("dynamostore: the context carries no claim; call Tra
 
 var errSecond = fmt.Errorf("dynamostore: transact: there was a transaction under this claim; put everything into one: %w", idempotency.ErrCompleted)
 
+// errNoRecord is a loss too: a record that was deleted cannot be told from one
+// that was never here.
+var errNoRecord = fmt.Errorf("dynamostore: transact: there is no record under the claim: is Config.Idempotency a Guard on this Store? "+
+	"Nothing was written: %w", idempotency.ErrLost)
+
 // Transact writes items and completes the claim that ctx carries, all or
 // nothing: the effects of the work happen exactly once, however often its
 // message is delivered. ctx is the handler's. The work is done when Transact
@@ -31,13 +36,22 @@ var errSecond = fmt.Errorf("dynamostore: transact: there was a transaction under
 //
 // Errors:
 //   - [ErrNoClaim];
-//   - [idempotency.ErrLost]: somebody else took over, and nothing was written;
+//   - [idempotency.ErrLost]: somebody else took over, or there is no record under
+//     the claim, as in the table of another Store; nothing was written;
 //   - [*TransactError]: an item could not be written, so nothing was;
 //   - [idempotency.ErrCompleted]: the claim was completed before;
 //   - anything else: too many items, no permission, no answer in time and the
 //     like. If DynamoDB may have got the transaction, it may have been made; a
 //     further Transact under this claim then finds it and returns nil, whatever
 //     its items are, and so does the consumer when it releases the claim.
+//
+// A TransactError is not permanent: to the consumer it is a failure like any
+// other, and the work is tried again. Where that cannot help, as after a
+// condition that will never hold, wrap it in retry.Permanent.
+//
+// Make one Transact per handler, and make it the last thing that can fail: the
+// work is done with it, and what the handler returns afterwards no longer
+// matters.
 //
 // Conflicts with other transactions and throttled items are retried a few times,
 // within ctx and [Config.Timeout]. Do not call Transact concurrently under one
@@ -57,7 +71,7 @@ func (s *Store) Transact(ctx context.Context, items ...types.TransactWriteItem) 
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	var ls landings
-	err := again(ctx, func(ctx context.Context) (more bool, err error) { return s.transact(ctx, claim, items, &ls) })
+	err := again(ctx, conflicts, func(ctx context.Context) (more bool, err error) { return s.transact(ctx, claim, items, &ls) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +102,7 @@ func (s *Store) transact(
 		return false, fmt.Errorf("dynamostore: transact: something between here and DynamoDB changed the request when it was sent again; "+
 			"look at the client's middleware and proxies: %w", err)
 	}
-	return isConflict(err), s.explain("transact", "UpdateItem (and what the items need)", err)
+	return isConflict(err), s.explain(opTransact, "UpdateItem", err)
 }
 
 // completing is the completion of the claim as part of a transaction.
@@ -120,6 +134,8 @@ func (s *Store) cancelled(
 	ours, users := err.CancellationReasons[last], err.CancellationReasons[:last]
 	switch {
 	case aws.ToString(ours.Code) != codeCondition:
+	case len(ours.Item) == 0:
+		return false, errNoRecord
 	case !s.is(ours.Item, claim.Owner(), idempotency.Completed):
 		return false, idempotency.ErrLost
 	case claim.Completed() && !ls.possible.Load():
@@ -130,6 +146,6 @@ func (s *Store) cancelled(
 	if failed := newTransactError(users, err); failed != nil {
 		return passing(failed.Code), failed
 	}
-	return passing(aws.ToString(ours.Code)), s.explain("transact", "UpdateItem", fmt.Errorf("the completion of the claim: %s: %s: %w",
+	return passing(aws.ToString(ours.Code)), s.explain(opTransact, "UpdateItem", fmt.Errorf("the completion of the claim: %s: %s: %w",
 		aws.ToString(ours.Code), aws.ToString(ours.Message), err))
 }

@@ -27,8 +27,7 @@ func (s *Store) checkItems(key string, items []types.TransactWriteItem) error {
 		}
 		size += p.size()
 		if s.isRecord(p, key) {
-			return fmt.Errorf("dynamostore: transact: item %d is the claim's own record (key %q in table %q); leave it out, Transact writes it",
-				i, key, s.table)
+			return fmt.Errorf("dynamostore: transact: item %d is the claim's own record in table %q; leave it out, Transact writes it", i, s.table)
 		}
 	}
 	if size > maxTransactSize {

@@ -115,13 +115,15 @@ func TestTransactEndsWithTheContext(t *testing.T) {
 	})
 }
 
+// Whose table or item is meant DynamoDB does not say.
 func TestTransactRefused(t *testing.T) {
 	t.Parallel()
+	const tables = `the claim's table "records" or a table of the items`
 	for _, tc := range []struct{ code, want string }{
 		{"IdempotentParameterMismatchException", "changed the request"},
-		{"AccessDeniedException", "grant dynamodb:UpdateItem (and what the items need)"},
-		{"ResourceNotFoundException", "was not found"},
-		{"ValidationException", "transact: "},
+		{"AccessDeniedException", "grant dynamodb:UpdateItem (and what the items need) on " + tables},
+		{"ResourceNotFoundException", tables + " was not found"},
+		{"ValidationException", "fault with an item, or the keys do not fit " + tables},
 	} {
 		t.Run(tc.code, func(t *testing.T) {
 			t.Parallel()
@@ -187,7 +189,7 @@ func itemsCases() []itemsCase {
 		{"above 4 MB in updates", updates, []string{"4389055 bytes"}},
 		{"nothing in an item", []types.TransactWriteItem{order("o1"), {}}, []string{"item 1", "0 of Put", "exactly one"}},
 		{"two in an item", []types.TransactWriteItem{{Put: order("o").Put, Delete: &types.Delete{}}}, []string{"item 0", "2 of Put"}},
-		{"put of the record", []types.TransactWriteItem{{Put: &types.Put{TableName: aws.String(table), Item: own}}}, []string{mine, key}},
+		{"put of the record", []types.TransactWriteItem{{Put: &types.Put{TableName: aws.String(table), Item: own}}}, []string{mine, table}},
 		{"update of the record", []types.TransactWriteItem{{Update: &types.Update{TableName: arn, Key: own}}}, []string{mine}},
 		{"delete of the record", []types.TransactWriteItem{{Delete: &types.Delete{TableName: aws.String(table), Key: own}}}, []string{mine}},
 		{"check of the record", []types.TransactWriteItem{{ConditionCheck: &types.ConditionCheck{TableName: aws.String(table), Key: own}}}, []string{mine}},

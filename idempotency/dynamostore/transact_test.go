@@ -15,6 +15,7 @@ import (
 
 	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/idempotency/dynamostore"
+	"github.com/ackwise/ackwise/idempotency/memstore"
 	"github.com/ackwise/ackwise/retry"
 )
 
@@ -165,6 +166,8 @@ func TestTransactLost(t *testing.T) {
 	f.items[f.keyOf(orders, wireItem{"pk": {"S": "o2"}})] = wireItem{"pk": {"S": "o2"}}
 	if err := s.Transact(ctx, order("o1"), order("o2")); !errors.Is(err, idempotency.ErrLost) {
 		t.Errorf("got %v, want ErrLost", err)
+	} else if strings.Contains(err.Error(), "no record") {
+		t.Errorf("%v; but there is a record", err)
 	}
 	wantDone(t, f, c, false)
 
@@ -175,6 +178,18 @@ func TestTransactLost(t *testing.T) {
 	if f.has("o1") {
 		t.Error("the order is there")
 	}
+}
+
+// The claim is one in another store: there is no record of it here.
+func TestTransactUnderAClaimOfAnotherStore(t *testing.T) {
+	t.Parallel()
+	f, s := setup(t)
+	ctx, c := claimed(t, memstore.New())
+	err := s.Transact(ctx, order("o1"))
+	if !errors.Is(err, idempotency.ErrLost) || !strings.Contains(err.Error(), "is Config.Idempotency a Guard on this Store?") {
+		t.Errorf("got %v, want ErrLost that asks for the Guard", err)
+	}
+	wantDone(t, f, c, false)
 }
 
 func TestTransactTwice(t *testing.T) {

@@ -128,7 +128,8 @@ func TestLostAnswerIsRecognised(t *testing.T) {
 }
 
 // The context of the claim has ended, as it has at a deadline: the key is given
-// back on another, which ends too.
+// back on another, which ends too, and soon: a caller at its deadline has to
+// answer.
 func TestHungClaim(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -138,7 +139,8 @@ func TestHungClaim(t *testing.T) {
 		took    time.Duration
 	}{
 		{"the answer hangs", 2 * time.Second, []fault{hung}, 2 * time.Second},
-		{"everything hangs", 2 * time.Second, []fault{hung, hung}, 3 * time.Second},
+		{"everything hangs", 2 * time.Second, []fault{hung, hung}, 2500 * time.Millisecond},
+		{"little time and everything hangs", 200 * time.Millisecond, []fault{hung, hung}, 300 * time.Millisecond},
 		{"no deadline", time.Hour, []fault{hung}, dynamostore.DefaultTimeout},
 		{"no deadline and everything hangs", time.Hour, []fault{hung, hung}, dynamostore.DefaultTimeout + time.Second},
 	} {
@@ -164,7 +166,7 @@ func TestHungClaim(t *testing.T) {
 }
 
 // The claim lands although its context ends before the answer.
-func TestClaimThatLandsTooLate(t *testing.T) {
+func TestClaimThatLandsAsItsContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f, s := setup(t)
@@ -175,6 +177,33 @@ func TestClaimThatLandsTooLate(t *testing.T) {
 		}
 		if rec := recordIn(f); rec.Status != idempotency.Failed || rec.Attempts != 0 {
 			t.Errorf("left behind: %+v; want it given back", rec)
+		}
+	})
+}
+
+// The claim lands when all is over: it holds the key until its lease ends, and
+// no longer.
+func TestClaimThatLandsTooLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, s := setup(t)
+		f.plan(hung)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		r := request("a")
+		if _, err := s.Claim(ctx, r); err == nil {
+			t.Fatal("the claim succeeded")
+		}
+		if answer := f.serve(f.calls[0].op, []byte(f.calls[0].body)); answer.status != http.StatusOK {
+			t.Fatalf("it did not land: %s", answer.body)
+		}
+		held, err := s.Claim(t.Context(), request("b"))
+		if !errors.Is(err, idempotency.ErrHeld) {
+			t.Errorf("got %+v, %v; want ErrHeld", held, err)
+		}
+		time.Sleep(time.Until(r.Lease) + idempotency.MaxSkew + time.Millisecond)
+		if next, err := s.Claim(t.Context(), request("b")); err != nil || next.Attempts != 2 {
+			t.Errorf("after the lease: %+v, %v; want attempt 2", next, err)
 		}
 	})
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/ackwise/ackwise/retry"
 )
@@ -20,6 +22,19 @@ var conflicts = retry.Policy{
 	Tries:   6,
 	Backoff: retry.HalfJitter(retry.Exponential(20*time.Millisecond, 500*time.Millisecond)),
 }
+
+// insisting is how a completion or a release is tried again: what it records is
+// lost otherwise. Each try has its own time, so that one connection that hangs
+// does not take all of it.
+var insisting = retry.Policy{
+	Tries:   100,
+	Backoff: retry.HalfJitter(retry.Exponential(50*time.Millisecond, time.Second)),
+}
+
+const insistingTry = 2 * time.Second
+
+// opTransact is what errors call an operation that is not on our table alone.
+const opTransact = "transact"
 
 // answer is what DynamoDB made of a write: the record as written, or what
 // refused it.
@@ -42,7 +57,16 @@ func (s *Store) write(ctx context.Context, op, key string, c *change) (answer, e
 		a  answer
 		ls landings
 	)
-	err := again(ctx, func(ctx context.Context) (more bool, err error) {
+	policy := conflicts
+	if c.insist {
+		policy = insisting
+	}
+	err := again(ctx, policy, func(ctx context.Context) (more bool, err error) {
+		if c.insist {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, insistingTry)
+			defer cancel()
+		}
 		out, err := s.client.UpdateItem(ctx, in, ls.observe)
 		if err == nil {
 			a = answer{found: out.Attributes}
@@ -52,7 +76,7 @@ func (s *Store) write(ctx context.Context, op, key string, c *change) (answer, e
 			a = answer{refused: true, found: no.Item}
 			return false, nil
 		}
-		return isConflict(err), err
+		return isConflict(err) || c.insist && mayPass(err), err
 	})
 	if err == nil {
 		return a, nil
@@ -67,9 +91,9 @@ func (s *Store) write(ctx context.Context, op, key string, c *change) (answer, e
 // again calls fn until it does not ask for more, within ctx. The error does not
 // carry a mark of package retry's: to a consumer that would be a verdict on the
 // message.
-func again(ctx context.Context, fn func(ctx context.Context) (more bool, err error)) error {
+func again(ctx context.Context, policy retry.Policy, fn func(ctx context.Context) (more bool, err error)) error {
 	var last error
-	err := retry.Do(ctx, conflicts, func(ctx context.Context) error {
+	err := retry.Do(ctx, policy, func(ctx context.Context) error {
 		more, err := fn(ctx)
 		if last = err; err != nil && !more {
 			return retry.Permanent(err)
@@ -92,23 +116,48 @@ func isConflict(err error) bool {
 	return ok
 }
 
+// mayPass reports whether a failure may be over after a while: the network's, the
+// server's, and throttling.
+func mayPass(err error) bool {
+	if resp, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && resp.HTTPStatusCode() >= http.StatusInternalServerError {
+		return true // whatever its code: a proxy answers with none
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	if !ok || api.ErrorFault() == smithy.FaultServer {
+		return true
+	}
+	switch api.ErrorCode() {
+	case "ThrottlingException", "ProvisionedThroughputExceededException", "RequestLimitExceeded":
+		return true
+	default:
+		return false
+	}
+}
+
 // explain says what was being done, and what to do about an error that does not
-// pass by itself.
+// pass by itself. A transaction is not the claim's alone: what is wrong may be
+// the user's.
 func (s *Store) explain(op, action string, err error) error {
 	code, msg := "", ""
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		code, msg = api.ErrorCode(), strings.ToLower(api.ErrorMessage())
 	}
-	switch code {
-	case "ResourceNotFoundException":
-		return fmt.Errorf("dynamostore: %s: table %q was not found in this account and Region; correct the name or the Region, or create it: %w",
-			op, s.table, err)
-	case "AccessDeniedException", "AccessDenied":
-		return fmt.Errorf("dynamostore: %s: grant dynamodb:%s on table %q: %w", op, action, s.table, err)
-	case "ValidationException":
-		if strings.Contains(msg, "key") {
-			return fmt.Errorf("dynamostore: %s: the keys of table %q do not fit the Config; Store.Check says how: %w", op, s.table, err)
-		}
+	where, shared := fmt.Sprintf("table %q", s.table), op == opTransact
+	if shared {
+		where, action = fmt.Sprintf("the claim's table %q or a table of the items", s.table), action+" (and what the items need)"
 	}
-	return fmt.Errorf("dynamostore: %s: %w", op, err)
+	switch {
+	case code == "ResourceNotFoundException":
+		return fmt.Errorf("dynamostore: %s: %s was not found in this account and Region; correct the name or the Region, or create it: %w",
+			op, where, err)
+	case code == "AccessDeniedException" || code == "AccessDenied":
+		return fmt.Errorf("dynamostore: %s: grant dynamodb:%s on %s: %w", op, action, where, err)
+	case code == "ValidationException" && shared:
+		return fmt.Errorf("dynamostore: %s: DynamoDB finds fault with an item, or the keys do not fit %s; look at the items, "+
+			"and at what Store.Check says: %w", op, where, err)
+	case code == "ValidationException" && strings.Contains(msg, "key"):
+		return fmt.Errorf("dynamostore: %s: the keys of %s do not fit the Config; Store.Check says how: %w", op, where, err)
+	default:
+		return fmt.Errorf("dynamostore: %s: %w", op, err)
+	}
 }

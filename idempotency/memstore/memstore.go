@@ -5,9 +5,11 @@
 //
 // The bound is safe, not convenient. A store that is full refuses new keys with
 // [ErrFull], and messages come back later, rather than forget work that was done
-// and let it run again. Only records whose time is up make room. So it needs
-// room for as many keys as come in within idempotency.Config.Retention, or a
-// shorter Retention.
+// and let it run again. Only records whose time is up make room: completed ones
+// after idempotency.Config.Retention, and those that are not completed after 15
+// days, whatever Retention is. So it needs room for as many keys as are completed
+// within Retention and fail for good within 15 days: give [NewSize] that number.
+// A shorter Retention makes room only where work succeeds.
 package memstore
 
 import (
@@ -89,8 +91,8 @@ func (s *Store) Claim(ctx context.Context, r idempotency.Request) (idempotency.R
 	case d.Action != idempotency.Write:
 		return idempotency.Record{}, fmt.Errorf("memstore: Decide answered %d without an error", d.Action)
 	case e == nil && !s.room(r.Now):
-		return idempotency.Record{}, fmt.Errorf("%w: all %d records still count; give NewSize more, "+
-			"make idempotency.Config.Retention shorter, or use a store that is not in memory", ErrFull, s.size)
+		return idempotency.Record{}, fmt.Errorf("%w: all %d records still count; give NewSize more, or use a store that is not in memory; "+
+			"a shorter idempotency.Config.Retention helps with completed ones only, all others stay 15 days", ErrFull, s.size)
 	}
 	return s.put(r.Key, d.Record), nil
 }

@@ -39,7 +39,7 @@ func TestFullRefusesNewKeysOnly(t *testing.T) {
 	if !errors.Is(err, memstore.ErrFull) {
 		t.Fatalf("Claim of a fourth key: %v, want ErrFull", err)
 	}
-	for _, says := range []string{"3 records", "NewSize", "Retention"} {
+	for _, says := range []string{"3 records", "NewSize", "Retention", "15 days"} {
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("%q does not say %q", err, says)
 		}
@@ -60,7 +60,7 @@ func TestFullRefusesNewKeysOnly(t *testing.T) {
 
 func TestGuardTakesFullForUnavailable(t *testing.T) {
 	t.Parallel()
-	g, err := idempotency.New(memstore.NewSize(1), idempotency.Config{})
+	g, err := idempotency.New(memstore.NewSize(1), idempotency.Config{Namespace: "q"})
 	must(t, err)
 	_, err = g.Claim(t.Context(), idempotency.Work{Kind: "id", Key: "1"})
 	must(t, err)
