@@ -51,10 +51,14 @@ func (w *world) apply(o consumer.Outcome) {
 	defer w.mu.Unlock()
 	w.stats[o.Verdict.String()]++
 	id, key := o.Delivery.ID, "w#id:"+o.Delivery.Body
-	if o.Acknowledged() && !w.completed[key] && !w.parked[id] && !w.unrecorded[id] {
+	// By the record: another process can see a completion before the one that
+	// wrote it has taken note of it here.
+	rec, _ := w.st.mem.Get(key)
+	completed := w.completed[key] || rec.Status == idempotency.Completed
+	if o.Acknowledged() && !completed && !w.parked[id] && !w.unrecorded[id] {
 		w.faultf("%s is %s, but neither completed nor parked", id, short(o))
 	}
-	if o.Verdict == consumer.VerdictDuplicate && !w.completed[key] {
+	if o.Verdict == consumer.VerdictDuplicate && !completed {
 		w.faultf("%s is a duplicate of nothing", id)
 	}
 	if !o.Acknowledged() && o.Attempt == 0 && o.Tries > 0 {
