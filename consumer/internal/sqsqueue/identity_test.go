@@ -132,7 +132,7 @@ func TestURL_UnderAnEndpointOfTheUsersOwn(t *testing.T) {
 	for base, want := range map[string]string{
 		"http://127.0.0.1:4566":         "http://127.0.0.1:4566/111122223333/orders",
 		"http://127.0.0.1:4566/":        "http://127.0.0.1:4566/111122223333/orders",
-		"https://proxy.example/sqs/api": "https://proxy.example/sqs/api/111122223333/orders",
+		"https://gateway.example/sqs/api": "https://gateway.example/sqs/api/111122223333/orders",
 	} {
 		client := sqs.New(sqs.Options{Region: "us-east-1", HTTPClient: noCalls{t}, BaseEndpoint: &base})
 		id := sqsqueue.Identity{Partition: "aws-moon", Region: "moon-1", Account: "111122223333", Name: "orders"}
