@@ -130,8 +130,8 @@ func (c countCalls) Do(*http.Request) (*http.Response, error) {
 func TestURL_UnderAnEndpointOfTheUsersOwn(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]string{
-		"http://127.0.0.1:4566":         "http://127.0.0.1:4566/111122223333/orders",
-		"http://127.0.0.1:4566/":        "http://127.0.0.1:4566/111122223333/orders",
+		"http://127.0.0.1:4566":           "http://127.0.0.1:4566/111122223333/orders",
+		"http://127.0.0.1:4566/":          "http://127.0.0.1:4566/111122223333/orders",
 		"https://gateway.example/sqs/api": "https://gateway.example/sqs/api/111122223333/orders",
 	} {
 		client := sqs.New(sqs.Options{Region: "us-east-1", HTTPClient: noCalls{t}, BaseEndpoint: &base})
