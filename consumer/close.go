@@ -52,6 +52,18 @@ func (s *Session) idleNow() <-chan struct{} {
 	return s.idle
 }
 
+// Drain begins the end of the session: nothing more is begun, and what waits, or
+// is submitted from now on, is deferred with [ErrDraining]. What runs goes on
+// until Close, which drains too, says otherwise.
+func (s *Session) Drain() {
+	if s.unwatch() {
+		s.endStarts(ErrDraining)
+		s.deferWaiting()
+		s.deferral.Done()
+	}
+	s.deferral.Wait()
+}
+
 // Close ends the session: nothing more is begun, what waits is deferred, what
 // runs is waited for. When ctx ends, running handlers are cancelled with
 // [ErrDraining]; the session's own deadline does so too, with [ErrDeadline].
@@ -62,12 +74,7 @@ func (s *Session) idleNow() <-chan struct{} {
 // abandoned handlers, and their results are ignored. A second Close returns
 // [ErrClosed].
 func (s *Session) Close(ctx context.Context) error {
-	if s.unwatch() {
-		s.endStarts(ErrDraining)
-		s.deferWaiting()
-		s.deferral.Done()
-	}
-	s.deferral.Wait()
+	s.Drain()
 	idle := s.idleNow()
 	select {
 	case <-idle:
@@ -87,6 +94,7 @@ func (s *Session) Close(ctx context.Context) error {
 		// A Submit was quicker, and is deferring what it brought.
 		<-s.idleNow()
 	}
+	s.stopHeart()
 	err := s.src.Flush(s.last)
 	// What is left to do is to tell hooks and log, which must not cost the answer.
 	if s.clock.leave.IsZero() {
@@ -100,8 +108,9 @@ func (s *Session) Close(ctx context.Context) error {
 }
 
 // settleGrace is how long settling is waited for, once handlers have been, where
-// no deadline says: a source bounds its calls by less.
-const settleGrace = 10 * time.Second
+// no deadline says. With the second for the handlers and a source's Flush it has
+// to fit between a grace of 25 s and the 30 s after which ECS kills.
+const settleGrace = 2 * time.Second
 
 // collect waits for handlers whose context has ended, then for settling, and
 // does without those that take too long.
@@ -140,16 +149,35 @@ func (s *Session) abandon() {
 		if w.phase != running {
 			continue
 		}
-		s.c.addStray(s.strayKey(w), 1)
-		w.run.stray.Store(true)
-		w.phase = settling
-		s.workers--
+		s.leaveBehind(w)
 		left = append(left, w)
 	}
 	s.mu.Unlock()
 	for _, w := range left {
 		s.settleAbandoned(w, s.abandonedOutcome(w))
 	}
+}
+
+// abandonLost abandons a handler whose lease was lost and that has not returned
+// since. Another may begin instead if there is a slot for it.
+func (s *Session) abandonLost(w *work) {
+	s.mu.Lock()
+	if w.phase != running {
+		s.mu.Unlock()
+		return
+	}
+	s.leaveBehind(w)
+	s.hire()
+	s.mu.Unlock()
+	s.settleAbandoned(w, s.abandonedOutcome(w))
+}
+
+// leaveBehind goes on without the goroutine that runs w. s.mu is held.
+func (s *Session) leaveBehind(w *work) {
+	s.c.addStray(s.strayKey(w), 1)
+	w.run.stray.Store(true)
+	w.phase = settling
+	s.workers--
 }
 
 // settleAbandoned settles a delivery whose handler has not returned. That may
@@ -211,6 +239,13 @@ func (s *Session) shut() (closed, ours bool) {
 		s.closed, ours = true, true
 	}
 	return s.closed, ours
+}
+
+// Idle reports whether nothing is unsettled.
+func (s *Session) Idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unsettled == 0
 }
 
 // Stopped is closed when the session has cancelled its handlers, or closed: a

@@ -215,3 +215,18 @@ func (c *Consumer) isStray(k strayKey) bool {
 	defer c.mu.Unlock()
 	return c.strays[k] > 0
 }
+
+// Config returns the configuration with the defaults filled in, for hosts.
+func (c *Consumer) Config() Config { return c.cfg }
+
+// CheckQueue reports what in the configuration contradicts a queue, for a host to
+// ask when it is made. A DeadLetter that has a method Fits(Queue) error is asked.
+// A field of q that is zero is not known, but for FIFO.
+func (c *Consumer) CheckQueue(q Queue) error {
+	if v, ok := c.cfg.DeadLetter.(interface{ Fits(q Queue) error }); ok {
+		if err := v.Fits(q); err != nil {
+			return fmt.Errorf("DeadLetter: %w", err)
+		}
+	}
+	return nil
+}

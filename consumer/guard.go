@@ -22,12 +22,22 @@ func (s *Session) guard(w *work) error {
 		return w.d.Invalid
 	case (w.id != "" || s.queue.FIFO) && s.c.isStray(s.strayKey(w)):
 		return ErrStillRunning
+	case s.lapsed(w):
+		return ErrLeaseLost
 	}
 	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
-	if s.c.cfg.Idempotency == nil {
-		return nil
+	switch {
+	case s.c.cfg.Idempotency != nil:
+		return s.claim(w)
+	case w.hold != nil:
+		s.mu.Lock()
+		l, lapsed := s.newLease(w, nil), w.hold.lost
+		s.mu.Unlock()
+		if lapsed {
+			l.lose(ErrLeaseLost)
+		}
 	}
-	return s.claim(w)
+	return nil
 }
 
 func (s *Session) claim(w *work) error {
@@ -50,11 +60,13 @@ func (s *Session) claim(w *work) error {
 		return ErrAbandoned // the message may be read elsewhere by now; its key is free when the lease ends
 	}
 	w.d.attempt, w.d.maxAttempts = claim.Attempt(), s.c.cfg.Redelivery.MaxAttempts
-	l := newLease(s.start, s.handle, claim)
+	l := s.newLease(w, claim)
 	if s.clock.deadline.IsZero() {
 		l.expire()
 	}
-	w.run.lease.Store(l)
+	if w.hold != nil && w.hold.lost {
+		l.lose(ErrLeaseLost)
+	}
 	return nil
 }
 
@@ -99,6 +111,9 @@ func (s *Session) refused(w *work, err error) Outcome {
 	// guard's, and an error of the store may wrap anything.
 	case w.run.asked && errors.Is(err, idempotency.ErrUnavailable):
 		return s.unavailable(o, err)
+	case !w.run.asked && errors.Is(err, ErrLeaseLost):
+		o.leave()
+		return o
 	case w.d.Invalid != nil, retry.IsPermanent(err), errors.Is(err, idempotency.ErrNoPayload):
 		return s.reject(o)
 	case errors.Is(err, idempotency.ErrCompleted):
@@ -153,8 +168,16 @@ func (s *Session) record(w *work) bool {
 
 func recordOutcome(ctx context.Context, claim *idempotency.Claim, o *Outcome, lost bool) (err error) {
 	switch {
+	case claim == nil:
+		if lost && o.Verdict != VerdictDone {
+			o.leave()
+		}
+		return nil
 	case o.Verdict == VerdictDone:
 		return claim.Complete(ctx)
+	case lost && o.Tries == 0:
+		o.leave()
+		return claim.Refund(ctx, o.Err) // it was never begun: the key is free for whoever has the message
 	case lost:
 		o.leave() // if that was not known yet when it was judged
 		return nil

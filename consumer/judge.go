@@ -155,17 +155,22 @@ func (s *Session) abandonedOutcome(w *work) Outcome {
 		// It is only a hook that has not returned.
 		return Outcome{Delivery: w.d, Verdict: VerdictDone, Attempt: w.d.attempt, Tries: int(w.run.tries.Load())}
 	}
+	handle := s.handle
+	if l := w.run.lease.Load(); l != nil {
+		handle = l.handle
+	}
+	cause := context.Cause(handle)
 	o := Outcome{
 		Delivery: w.d, Verdict: VerdictRetry, Delay: leaveVisibility,
-		Err:     fmt.Errorf("%w: %w", ErrAbandoned, context.Cause(s.handle)),
+		Err:     fmt.Errorf("%w: %w", ErrAbandoned, cause),
 		Attempt: max(w.d.ReceiveCount, 1), Tries: int(w.run.tries.Load()),
 	}
 	if o.Tries == 0 {
 		o.Verdict, o.Attempt = VerdictDeferred, 0
-		o.Err = fmt.Errorf("%w: %w", errGuardHangs, context.Cause(s.handle))
+		o.Err = fmt.Errorf("%w: %w", errGuardHangs, cause)
 		return o
 	}
-	if l := w.run.lease.Load(); l != nil {
+	if l := w.run.lease.Load(); l != nil && l.claim != nil {
 		if o.Attempt = l.claim.Attempt(); l.claim.Completed() {
 			o.Verdict, o.Err, o.Delay = VerdictDone, nil, 0
 		}

@@ -29,6 +29,7 @@ type work struct {
 	// published without waiting for who is settling it.
 	out   [1]Outcome
 	final *Outcome
+	hold  *hold // nil where the session does not extend
 
 	phase    phase
 	roomless bool // was turned away: holds no room
@@ -123,9 +124,11 @@ func (s *Session) place(w *work) {
 		w.next, first.joined = first.joined, w
 		if w.d.ReceiveCount >= first.newest.ReceiveCount {
 			first.newest = w.d
+			first.rehold()
 		}
 		return
 	}
+	w.hold = s.newHold(w.d)
 	s.inflight[s.name(w)] = w
 	if s.lanes == nil {
 		s.ready.push(w)

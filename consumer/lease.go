@@ -13,27 +13,51 @@ import (
 	"github.com/ackwise/ackwise/idempotency"
 )
 
-// lease is the claim that a handler runs under.
+// lease is what a handler runs under: the claim on its key, and the visibility of
+// its message where the session keeps that.
 type lease struct {
-	claim *idempotency.Claim
+	claim *idempotency.Claim // nil without a store
 	lost  atomic.Bool
-	// start and handle are the session's contexts for this delivery alone; lose
+	// start and handle are the session's contexts for this delivery alone; cancel
 	// ends them.
 	start, handle context.Context
-	lose          func(error)
-	watch         atomic.Pointer[time.Timer] // nil where a deadline ends everything earlier
+	cancel        func(error)
+	abandon       func()                     // called a while after the lease was lost; nil without a heartbeat
+	watch, late   atomic.Pointer[time.Timer] // for the claim to expire, and for abandon
 }
 
 // completed reports whether the work is recorded as done, by a transaction of
 // the handler's own.
-func (l *lease) completed() bool { return l != nil && l.claim.Completed() }
+func (l *lease) completed() bool { return l != nil && l.claim != nil && l.claim.Completed() }
 
-func newLease(start, handle context.Context, c *idempotency.Claim) *lease {
-	start, loseStart := context.WithCancelCause(start)
-	handle, loseHandle := context.WithCancelCause(idempotency.NewContext(handle, c))
-	return &lease{
+// newLease gives w, which is running, its lease. s.mu is held.
+func (s *Session) newLease(w *work, c *idempotency.Claim) *lease {
+	handle := s.handle
+	if c != nil {
+		handle = idempotency.NewContext(handle, c)
+	}
+	start, endStart := context.WithCancelCause(s.start)
+	handle, endHandle := context.WithCancelCause(handle)
+	l := &lease{
 		claim: c, start: start, handle: handle,
-		lose: func(err error) { loseStart(err); loseHandle(err) },
+		cancel: func(err error) { endStart(err); endHandle(err) },
+	}
+	if s.heart != nil {
+		l.abandon = func() { s.abandonLost(w) }
+	}
+	w.run.lease.Store(l)
+	return l
+}
+
+// lose ends the handler's context, and the handler itself is left alone if that
+// does not make it return.
+func (l *lease) lose(err error) {
+	if !l.lost.CompareAndSwap(false, true) {
+		return
+	}
+	l.cancel(err)
+	if l.abandon != nil {
+		l.late.Store(time.AfterFunc(abandonAfter, l.abandon))
 	}
 }
 
@@ -49,7 +73,6 @@ func (l *lease) expire() {
 		case left() > 0:
 			l.expire() // it was renewed
 		default:
-			l.lost.Store(true)
 			l.lose(ErrLeaseLost)
 		}
 	}))
@@ -60,10 +83,12 @@ func (l *lease) end() {
 	if l == nil {
 		return
 	}
-	if t := l.watch.Load(); t != nil {
-		t.Stop()
+	for _, t := range []*time.Timer{l.watch.Load(), l.late.Load()} {
+		if t != nil {
+			t.Stop()
+		}
 	}
-	l.lose(context.Canceled)
+	l.cancel(context.Canceled)
 }
 
 // Renew renews the claims of all deliveries whose handlers are running, for the
@@ -75,7 +100,7 @@ func (s *Session) Renew(ctx context.Context) (lost int) {
 	s.mu.Lock()
 	var held []*work
 	for w := range s.onTheirWay() {
-		if w.phase == running && w.run.lease.Load() != nil {
+		if l := w.run.lease.Load(); w.phase == running && l != nil && l.claim != nil {
 			held = append(held, w)
 		}
 	}
@@ -113,7 +138,6 @@ func (s *Session) renew(ctx context.Context, w *work) (lost bool) {
 	if over {
 		return false
 	}
-	l.lost.Store(true)
 	l.lose(errors.Join(ErrLeaseLost, err))
 	return true
 }

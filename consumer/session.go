@@ -30,6 +30,16 @@ type SessionOptions struct {
 	// Default 0: no bound. On a FIFO queue a Submit waits until there is room for
 	// all that it brings (or as much room as there ever is).
 	Capacity int
+	// Beat is how often the session extends the visibility of what is unsettled,
+	// what waits included, by the Visibility of the source's Queue, and renews
+	// claims. Every delivery needs a VisibleUntil then, and Beat should be at most
+	// half of the visibility. Default 0: nothing is extended.
+	Beat time.Duration
+	// MaxHold is how long after its receive a message is extended to at the
+	// longest. A handler that takes longer is cancelled, with [ErrLeaseLost], when
+	// that time is over. Default, and at most: 12 hours less a minute, which is
+	// what SQS allows. Without Beat it means nothing.
+	MaxHold time.Duration
 	// SettlesAtOnce says that the source's Settle never waits for anything.
 	// Settling then needs no goroutine of its own.
 	SettlesAtOnce bool
@@ -53,6 +63,7 @@ type Session struct {
 	deferral               sync.WaitGroup      // that deferral
 	room                   *semaphore.Weighted // nil without a bound
 	capacity               int
+	heart                  *heart // nil without a Beat
 	goroutines             tally
 	storeDown              atomic.Bool   // the idempotency store's last answer was none
 	probing                chan struct{} // held by the one claim that tries it then
@@ -84,12 +95,22 @@ func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 		s.room, s.capacity = semaphore.NewWeighted(int64(o.Capacity)), o.Capacity
 	}
 	s.openContexts(o)
+	if o.Beat > 0 {
+		s.startHeart(o.Beat, maxHold(o.MaxHold))
+	}
 	s.deferral.Add(1)
 	s.unwatch = context.AfterFunc(s.start, func() {
 		defer s.deferral.Done()
 		s.deferWaiting()
 	})
 	return s
+}
+
+func maxHold(d time.Duration) time.Duration {
+	if longest := maxVisibility - visibilityMargin; d <= 0 || d > longest {
+		return longest
+	}
+	return d
 }
 
 func (s *Session) openContexts(o SessionOptions) {

@@ -75,8 +75,10 @@ func behind(delay time.Duration) time.Duration {
 // FIFO queue what waits behind it in its group is deferred a little longer, in
 // the same call.
 func (s *Session) settleFailure(w *work, o Outcome) bool {
-	o.Delivery = s.newest(w)
 	group := s.endLane(w)
+	s.letGo(w)
+	s.letGo(group...)
+	o.Delivery = s.newest(w)
 	if len(group) == 0 {
 		s.src.Settle(s.last, []Outcome{o})
 		return s.publish(w, o) == published
@@ -116,6 +118,7 @@ func (s *Session) deferAll(ws []*work, reason error) {
 	if len(ws) == 0 {
 		return
 	}
+	s.letGo(ws...)
 	outs := s.deferredOutcomes(ws, reason)
 	s.src.Settle(s.last, outs)
 	s.publishAll(ws, outs)

@@ -49,6 +49,19 @@ func (q *Queue) Validate() error {
 	return nil
 }
 
+// Fits reports whether messages of a queue can be parked here: like the
+// dead-letter queue of a redrive policy, it must be of the same type.
+func (q *Queue) Fits(from consumer.Queue) error {
+	switch fifo := sqsqueue.IsFIFO(q.url); {
+	case fifo && !from.FIFO:
+		return fmt.Errorf("%s is a FIFO queue and %s is not; use a standard queue as its dead-letter queue", q.url, from.Name)
+	case !fifo && from.FIFO:
+		return fmt.Errorf("%s is not a FIFO queue and %s is one; use a FIFO queue as its dead-letter queue, "+
+			"to keep groups apart and in order", q.url, from.Name)
+	}
+	return nil
+}
+
 // What SQS takes (message quotas, Amazon SQS Developer Guide).
 const (
 	maxAttributes = 10

@@ -22,12 +22,24 @@ const MaxBatch = 10
 // timeout).
 const callTimeout = 5 * time.Second
 
-// again is how a call that SQS refused for the moment is tried again.
-var again = retry.Policy{
-	Tries:   3,
-	Backoff: retry.FullJitter(retry.Exponential(100*time.Millisecond, time.Second)),
-	MaxWait: time.Second,
+// repeat is how often a call is made, and for which errors once more.
+type repeat struct {
+	retry.Policy
+
+	worth func(error) bool
 }
+
+// again is for a call that SQS refused for the moment.
+var again = repeat{
+	Policy: retry.Policy{
+		Tries:   3,
+		Backoff: retry.FullJitter(retry.Exponential(100*time.Millisecond, time.Second)),
+		MaxWait: time.Second,
+	},
+	worth: worthRetrying,
+}
+
+var once = repeat{Policy: retry.Policy{Tries: 1}, worth: worthRetrying}
 
 // Queue makes calls for one queue. It is safe for concurrent use.
 type Queue struct {
@@ -70,11 +82,11 @@ func (q *Queue) ChangeVisibility(ctx context.Context, changes []Visibility) []er
 
 // ChangeVisibilityOnce does so in one call and no more.
 func (q *Queue) ChangeVisibilityOnce(ctx context.Context, changes []Visibility) []error {
-	return q.changeVisibility(ctx, retry.Policy{Tries: 1}, changes)
+	return q.changeVisibility(ctx, once, changes)
 }
 
-func (q *Queue) changeVisibility(ctx context.Context, policy retry.Policy, changes []Visibility) []error {
-	return eachEntry(ctx, policy, len(changes), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
+func (q *Queue) changeVisibility(ctx context.Context, how repeat, changes []Visibility) []error {
+	return eachEntry(ctx, how, len(changes), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url}
 		for _, i := range todo {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
@@ -102,13 +114,13 @@ type batchCall func(ctx context.Context, todo []int) (failed []types.BatchResult
 // eachEntry makes a batch call for n entries, and again for those that are
 // worth it. Entries are named by their position, which is all that ties an
 // answer to its entry.
-func eachEntry(ctx context.Context, policy retry.Policy, n int, call batchCall) []error {
+func eachEntry(ctx context.Context, how repeat, n int, call batchCall) []error {
 	todo := make([]int, n)
 	for i := range todo {
 		todo[i] = i
 	}
 	errs := make([]error, n)
-	err := retry.Do(ctx, policy, func(ctx context.Context) error {
+	err := retry.Do(ctx, how.Policy, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		failed, done, err := guarded(ctx, call, todo)
@@ -116,12 +128,12 @@ func eachEntry(ctx context.Context, policy retry.Policy, n int, call batchCall) 
 			for _, i := range todo {
 				errs[i] = err
 			}
-			if !worthRetrying(err) {
+			if !how.worth(err) {
 				return nil
 			}
 			return err
 		}
-		todo = sortOut(errs, todo, failed, done)
+		todo = sortOut(errs, todo, failed, done, how.worth)
 		if len(todo) > 0 {
 			return errs[todo[0]]
 		}
@@ -155,7 +167,7 @@ func recovered(err *error) {
 
 // sortOut writes the results of one call to errs and returns the entries that
 // are worth another.
-func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, done []string) (again []int) {
+func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, done []string, worth func(error) bool) (again []int) {
 	for _, i := range todo {
 		errs[i] = ErrUnanswered
 	}
@@ -170,7 +182,7 @@ func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, don
 			continue
 		}
 		errs[i] = &EntryError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), SenderFault: f.SenderFault}
-		if worthRetrying(errs[i]) {
+		if worth(errs[i]) {
 			again = append(again, i)
 		}
 	}

@@ -148,3 +148,16 @@ func worthRetrying(err error) bool {
 	}
 	return is[*types.KmsThrottled](err) || Classify(err) == ClassOverLimit
 }
+
+// answered reports whether SQS has said what the error is, and not the network.
+func answered(err error) bool { return is[smithy.APIError](err) }
+
+// OfKey reports whether an error is about the key of an encrypted queue, and not
+// the queue.
+func OfKey(err error) bool {
+	if is[*types.KmsAccessDenied](err) {
+		return true
+	}
+	api, ok := errors.AsType[smithy.APIError](err)
+	return ok && (strings.HasPrefix(Code(api.ErrorCode()), "KMS.") || strings.HasPrefix(api.ErrorCode(), "Kms"))
+}

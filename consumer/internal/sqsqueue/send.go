@@ -12,7 +12,7 @@ import (
 // calls where SQS refuses it for the moment. It fills in the queue's URL.
 func (q *Queue) Send(ctx context.Context, in *sqs.SendMessageInput) error {
 	in.QueueUrl = &q.url
-	return retry.Do(ctx, again, func(ctx context.Context) error {
+	return retry.Do(ctx, again.Policy, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 		_, err := q.client.SendMessage(ctx, in, q.options)

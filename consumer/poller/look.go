@@ -1,0 +1,118 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
+	"github.com/ackwise/ackwise/retry"
+)
+
+// waits is how long to wait after the nth receive, or look at the queue, in a row
+// that has failed.
+var waits = retry.HalfJitter(retry.Exponential(time.Second, 30*time.Second))
+
+// look asks SQS about the queue until it has answered, or said that it will not.
+func (p *Poller) look(ctx context.Context) (sqsqueue.Description, error) {
+	var noise noise
+	for n := 1; ; n++ {
+		about, err := p.queue.Describe(ctx)
+		switch {
+		case err == nil && about.ARN == "":
+			return about, errors.New("SQS does not say what the ARN of the queue is")
+		case err == nil:
+			return about, nil
+		case ctx.Err() != nil || final(err):
+			return about, fmt.Errorf("cannot look at the queue (sqs:GetQueueAttributes): %w", err)
+		}
+		if noise.due() {
+			p.warn("cannot look at the queue yet", slog.String("error", err.Error()))
+		}
+		if wait(ctx, p.aborted, waits(n)) != nil {
+			return about, ctx.Err()
+		}
+		p.pulse.beat.Store(time.Now().UnixNano())
+	}
+}
+
+// final reports whether an error at start is one that waiting does not mend. That
+// a key may not be used is not: queues outlive keys, and policies are mended.
+func final(err error) bool {
+	switch sqsqueue.Classify(err) {
+	case sqsqueue.ClassNoQueue:
+		return true
+	case sqsqueue.ClassDenied:
+		return !sqsqueue.OfKey(err)
+	default:
+		return false
+	}
+}
+
+// errAborted ends waits when the poller is aborted.
+var errAborted = errors.New("aborted")
+
+func wait(ctx context.Context, aborted <-chan struct{}, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-aborted:
+		return errAborted
+	}
+}
+
+// noise limits what is logged of one thing that goes wrong again and again: the
+// first time, and then once a minute.
+type noise struct{ last time.Time }
+
+func (n *noise) due() bool {
+	if !n.last.IsZero() && time.Since(n.last) < time.Minute {
+		return false
+	}
+	n.last = time.Now()
+	return true
+}
+
+// fewReceives is the least that AWS advises for maxReceiveCount, and backstop how
+// much more than our own budget of attempts it should be.
+const (
+	fewReceives = 5
+	backstop    = 3
+)
+
+// warnAbout says what about the queue does not fit what it is used for.
+func (p *Poller) warnAbout(q sqsqueue.Description, t timing) {
+	cfg := p.c.Config()
+	warn := func(what string, attrs ...slog.Attr) { p.warn(what, attrs...) }
+	receives := slog.Int("maxReceiveCount", q.MaxReceives)
+	limit := cfg.Redelivery.MaxAttempts
+	switch {
+	case q.DeadLetterARN == "" && cfg.DeadLetter == nil:
+		warn("the queue has no redrive policy and the consumer no DeadLetter: what always fails comes back until the queue drops it; set one")
+	case q.DeadLetterARN == "" && limit == 0:
+		warn("the queue has no redrive policy and there is no MaxAttempts: what always fails, but not permanently, comes back until the queue drops it; set one")
+	case q.MaxReceives > 0 && limit > 0 && q.MaxReceives < backstop*limit:
+		warn("the queue's maxReceiveCount counts deferred and throttled deliveries too, and may be used up before MaxAttempts; "+
+			"make it a backstop, such as 50", receives, slog.Int("MaxAttempts", limit))
+	case q.MaxReceives > 0 && q.MaxReceives < fewReceives:
+		warn("the queue's maxReceiveCount is low: deliveries that a drain or an outage gives back count too; use 5 or more", receives)
+	}
+	if age := cfg.Redelivery.MaxAge; age > 0 && q.Retention > 0 && age >= q.Retention {
+		warn("Redelivery.MaxAge is not shorter than the queue keeps messages: they are dropped before they are rejected; lengthen the retention or shorten MaxAge",
+			slog.Duration("MaxAge", age), slog.Duration("retention", q.Retention))
+	}
+	if q.Retention > 0 && q.Retention <= 2*t.hold {
+		warn("the queue keeps messages hardly longer than one may be worked on: lengthen the retention, or shorten MaxHold",
+			slog.Duration("retention", q.Retention), slog.Duration("MaxHold", t.hold))
+	}
+	if p.cfg.Visibility == 0 && q.Visibility > 0 && q.Visibility < t.visibility {
+		warn("the queue's visibility timeout is short: messages are received with a longer one; set Visibility, or lengthen it",
+			slog.Duration("queue", q.Visibility), slog.Duration("used", t.visibility))
+	}
+}

@@ -1,0 +1,177 @@
+package poller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
+)
+
+const (
+	// linger is how long a delete waits for others to go with.
+	linger = 100 * time.Millisecond
+	// patience is how long a delete is tried for where the visibility is longer:
+	// all that time its message takes up capacity.
+	patience = 30 * time.Second
+	// brief is what remains for calls once handlers have been cancelled, and
+	// farewell what Flush waits for: see Config.Grace.
+	brief    = 2 * time.Second
+	farewell = 1500 * time.Millisecond
+	// extensions is how many calls of one round are in flight at once.
+	extensions = 4
+)
+
+// source is a poller's side of its queue.
+type source struct {
+	queue       *sqsqueue.Queue
+	about       consumer.Queue
+	warn        func(what string, attrs ...slog.Attr)
+	deletes     batcher[string]
+	changes     batcher[sqsqueue.Visibility]
+	giveUp, end context.CancelFunc // of deletes; of all calls
+	flushing    chan struct{}      // closed by Flush
+}
+
+func newSource(queue *sqsqueue.Queue, about consumer.Queue, warn func(string, ...slog.Attr)) *source {
+	s := &source{queue: queue, about: about, warn: warn, flushing: make(chan struct{})}
+	ctx, end := context.WithCancel(context.Background())
+	s.end = end
+	deleting, giveUp := context.WithCancel(ctx)
+	s.giveUp = giveUp
+	s.deletes.ctx, s.deletes.send, s.deletes.linger = deleting, s.delete, linger
+	s.changes.ctx, s.changes.send, s.changes.linger = ctx, s.change, linger
+	if about.FIFO {
+		s.deletes.linger = 0 // the next of the group waits for it
+	}
+	return s
+}
+
+// Queue implements consumer.Source.
+func (s *source) Queue() consumer.Queue { return s.about }
+
+// Settle implements consumer.Source. Acknowledgements are deletes, and return
+// once SQS has confirmed them.
+func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
+	if len(os) == 1 && os[0].Acknowledged() {
+		done := make(chan error, 1)
+		s.deletes.add(done, os[0].Delivery.Receipt)
+		if err := <-done; err != nil {
+			return []error{err}
+		}
+		return nil
+	}
+	var errs []error
+	var changes []sqsqueue.Visibility
+	for i := range os {
+		switch o := &os[i]; {
+		case o.Acknowledged():
+			if err := s.Settle(context.Background(), os[i:i+1]); err != nil {
+				errs = append(errs, make([]error, len(os)-len(errs))...)
+				errs[i] = err[0]
+			}
+		case o.Delay >= 0:
+			changes = append(changes, sqsqueue.Visibility{Receipt: o.Delivery.Receipt, For: o.Delay})
+		}
+	}
+	s.changes.add(nil, changes...)
+	return errs
+}
+
+// delete deletes one batch. While it insists, the heartbeat keeps the messages.
+func (s *source) delete(ctx context.Context, receipts []string) []error {
+	ctx, cancel := context.WithTimeout(ctx, min(patience, s.about.Visibility))
+	defer cancel()
+	return s.queue.Delete(ctx, receipts)
+}
+
+// hurry gives up on deletes soon after stopped is closed.
+func (s *source) hurry(stopped <-chan struct{}) {
+	s.deletes.calls.Go(func() {
+		select {
+		case <-stopped:
+		case <-s.flushing:
+			return
+		}
+		t := time.NewTimer(brief)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			s.giveUp()
+		case <-s.flushing:
+		}
+	})
+}
+
+// change changes the visibility of one batch of failures. It is an extra: what is
+// not changed comes back when its visibility timeout has passed.
+func (s *source) change(ctx context.Context, changes []sqsqueue.Visibility) []error {
+	errs := s.queue.ChangeVisibility(ctx, changes)
+	if failed, first := count(errs); failed > 0 {
+		s.warn("messages that were not done keep the visibility they have",
+			slog.Int("messages", failed), slog.String("error", first.Error()))
+	}
+	return errs
+}
+
+// Extend implements consumer.Source: tens per call, four calls at once.
+func (s *source) Extend(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
+	errs := make([]error, len(ds))
+	var calls sync.WaitGroup
+	slots := make(chan struct{}, extensions)
+	for from := 0; from < len(ds); from += sqsqueue.MaxBatch {
+		part := ds[from:min(from+sqsqueue.MaxBatch, len(ds))]
+		slots <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			changes := make([]sqsqueue.Visibility, len(part))
+			for i, dl := range part {
+				changes[i] = sqsqueue.Visibility{Receipt: dl.Receipt, For: d}
+			}
+			for i, err := range s.queue.ChangeVisibility(ctx, changes) {
+				errs[from+i] = ours(err)
+			}
+		})
+	}
+	calls.Wait()
+	return errs
+}
+
+// ours makes an error that says that a message is not ours any more one of
+// [consumer.ErrLeaseLost].
+func ours(err error) error {
+	switch sqsqueue.Classify(err) {
+	case sqsqueue.ClassHandleGone, sqsqueue.ClassHandleBad:
+		return fmt.Errorf("%w: %w", consumer.ErrLeaseLost, err)
+	default:
+		return err
+	}
+}
+
+// Flush implements consumer.Source: it sends what has not been sent, and waits
+// for all calls, for a moment.
+func (s *source) Flush(context.Context) error {
+	close(s.flushing)
+	s.deletes.flush()
+	s.changes.flush()
+	timer := time.AfterFunc(farewell, s.end)
+	defer timer.Stop()
+	s.deletes.calls.Wait()
+	s.changes.calls.Wait()
+	s.end()
+	return nil
+}
+
+func count(errs []error) (failed int, first error) {
+	for _, err := range errs {
+		if err != nil {
+			if failed++; first == nil {
+				first = err
+			}
+		}
+	}
+	return failed, first
+}

@@ -1,0 +1,55 @@
+package consumer
+
+import "context"
+
+// Room is a part of a session's capacity that is set aside for deliveries to
+// come, so that a host receives no more than it can take. It is used once, by
+// Submit, and by one goroutine.
+type Room struct {
+	s    *Session
+	size int
+}
+
+// Room waits until there is capacity for atLeast deliveries and sets it aside,
+// with as much more as there is, up to atMost. It returns the cause of the end if
+// ctx ends, or the session stops starting work, before that. In a session without
+// a Capacity there is always room for atMost.
+//
+// More than the Capacity is never asked of it: atLeast and atMost are cut to that.
+func (s *Session) Room(ctx context.Context, atLeast, atMost int) (*Room, error) {
+	if s.room == nil {
+		return &Room{s, atMost}, nil
+	}
+	atLeast, atMost = min(max(atLeast, 1), s.capacity), min(atMost, s.capacity)
+	if err := s.acquire(ctx, atLeast); err != nil {
+		return nil, err
+	}
+	for atLeast < atMost && s.room.TryAcquire(1) {
+		atLeast++
+	}
+	return &Room{s, atLeast}, nil
+}
+
+// Size is how many deliveries there is room for.
+func (r *Room) Size() int { return r.size }
+
+// Submit hands over what was received in one call, as [Session.Submit] does, but
+// never waits. It gives back what is left of the room; without deliveries, all.
+func (r *Room) Submit(ds ...*Delivery) error {
+	ws := newWorks(ds)
+	for i := range ws {
+		r.s.limitHiding(ws[i].d)
+		ws[i].roomless = i >= r.size
+	}
+	taken := min(r.size, len(ds))
+	r.s.makeRoom(r.size - taken)
+	r.size = 0
+	if len(ds) == 0 {
+		return nil
+	}
+	err := r.s.enqueue(ws)
+	if err != nil {
+		r.s.makeRoom(taken)
+	}
+	return err
+}
