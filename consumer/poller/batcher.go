@@ -22,6 +22,10 @@ type batcher[T any] struct {
 	timer   *time.Timer    // runs while there are items
 }
 
+func newBatcher[T any](ctx context.Context, linger time.Duration, send func(context.Context, []T) []error) *batcher[T] {
+	return &batcher[T]{ctx: ctx, linger: linger, send: send}
+}
+
 // add takes items over. Their results go to done, one for each, which must have
 // room for them; nil for nobody.
 func (b *batcher[T]) add(done chan<- error, items ...T) {

@@ -89,30 +89,31 @@ const (
 // warnAbout says what about the queue does not fit what it is used for.
 func (p *Poller) warnAbout(q sqsqueue.Description, t timing) {
 	cfg := p.c.Config()
-	warn := func(what string, attrs ...slog.Attr) { p.warn(what, attrs...) }
 	receives := slog.Int("maxReceiveCount", q.MaxReceives)
 	limit := cfg.Redelivery.MaxAttempts
 	switch {
 	case q.DeadLetterARN == "" && cfg.DeadLetter == nil:
-		warn("the queue has no redrive policy and the consumer no DeadLetter: what always fails comes back until the queue drops it; set one")
+		p.warn("the queue has no redrive policy and the consumer no DeadLetter: what always fails comes back until the queue drops it; set one")
 	case q.DeadLetterARN == "" && limit == 0:
-		warn("the queue has no redrive policy and there is no MaxAttempts: what always fails, but not permanently, comes back until the queue drops it; set one")
+		p.warn("the queue has no redrive policy and there is no MaxAttempts: " +
+			"what fails for ever, but not permanently, comes back until the queue drops it; set one")
 	case q.MaxReceives > 0 && limit > 0 && q.MaxReceives < backstop*limit:
-		warn("the queue's maxReceiveCount counts deferred and throttled deliveries too, and may be used up before MaxAttempts; "+
+		p.warn("the queue's maxReceiveCount counts deferred and throttled deliveries too, and may be used up before MaxAttempts; "+
 			"make it a backstop, such as 50", receives, slog.Int("MaxAttempts", limit))
 	case q.MaxReceives > 0 && q.MaxReceives < fewReceives:
-		warn("the queue's maxReceiveCount is low: deliveries that a drain or an outage gives back count too; use 5 or more", receives)
+		p.warn("the queue's maxReceiveCount is low: deliveries that a drain or an outage gives back count too; use 5 or more", receives)
 	}
 	if age := cfg.Redelivery.MaxAge; age > 0 && q.Retention > 0 && age >= q.Retention {
-		warn("Redelivery.MaxAge is not shorter than the queue keeps messages: they are dropped before they are rejected; lengthen the retention or shorten MaxAge",
+		p.warn("Redelivery.MaxAge is not shorter than the queue keeps messages: "+
+			"they are dropped before they are rejected; lengthen the retention or shorten MaxAge",
 			slog.Duration("MaxAge", age), slog.Duration("retention", q.Retention))
 	}
 	if q.Retention > 0 && q.Retention <= 2*t.hold {
-		warn("the queue keeps messages hardly longer than one may be worked on: lengthen the retention, or shorten MaxHold",
+		p.warn("the queue keeps messages hardly longer than one may be worked on: lengthen the retention, or shorten MaxHold",
 			slog.Duration("retention", q.Retention), slog.Duration("MaxHold", t.hold))
 	}
 	if p.cfg.Visibility == 0 && q.Visibility > 0 && q.Visibility < t.visibility {
-		warn("the queue's visibility timeout is short: messages are received with a longer one; set Visibility, or lengthen it",
+		p.warn("the queue's visibility timeout is short: messages are received with a longer one; set Visibility, or lengthen it",
 			slog.Duration("queue", q.Visibility), slog.Duration("used", t.visibility))
 	}
 }

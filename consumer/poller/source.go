@@ -30,8 +30,8 @@ type source struct {
 	queue       *sqsqueue.Queue
 	about       consumer.Queue
 	warn        func(what string, attrs ...slog.Attr)
-	deletes     batcher[string]
-	changes     batcher[sqsqueue.Visibility]
+	deletes     *batcher[string]
+	changes     *batcher[sqsqueue.Visibility]
 	giveUp, end context.CancelFunc // of deletes; of all calls
 	flushing    chan struct{}      // closed by Flush
 }
@@ -42,11 +42,12 @@ func newSource(queue *sqsqueue.Queue, about consumer.Queue, warn func(string, ..
 	s.end = end
 	deleting, giveUp := context.WithCancel(ctx)
 	s.giveUp = giveUp
-	s.deletes.ctx, s.deletes.send, s.deletes.linger = deleting, s.delete, linger
-	s.changes.ctx, s.changes.send, s.changes.linger = ctx, s.change, linger
+	wait := linger
 	if about.FIFO {
-		s.deletes.linger = 0 // the next of the group waits for it
+		wait = 0 // the next of the group waits for it
 	}
+	s.deletes = newBatcher(deleting, wait, s.delete)
+	s.changes = newBatcher(ctx, linger, s.change)
 	return s
 }
 
