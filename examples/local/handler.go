@@ -55,6 +55,8 @@ type shop struct {
 
 	mu    sync.Mutex // guards what follows; held for short sections only
 	tries map[string]int
+	runs  int             // calls of the handler under way
+	calls map[string]int  // calls of the handler, bodies that do not decode included
 	done  map[string]int  // how often the handler returned nil, by message id
 	twice map[string]bool // messages still to be delivered twice
 }
@@ -62,7 +64,7 @@ type shop struct {
 func newShop(o options, redeliver func(id string)) *shop {
 	return &shop{
 		o: o, redeliver: redeliver,
-		tries: make(map[string]int), done: make(map[string]int), twice: make(map[string]bool),
+		calls: make(map[string]int), tries: make(map[string]int), done: make(map[string]int), twice: make(map[string]bool),
 	}
 }
 
@@ -120,10 +122,8 @@ func (s *shop) count(id string) int {
 // SQS deliver those twice that are to be.
 func (s *shop) record(next consumer.Handler) consumer.Handler {
 	return consumer.HandlerFunc(func(ctx context.Context, m *consumer.Message) error {
-		s.mu.Lock()
-		again := s.twice[m.ID]
-		delete(s.twice, m.ID)
-		s.mu.Unlock()
+		again := s.begin(m.ID)
+		defer s.end()
 		if again {
 			s.redeliver(m.ID)
 		}
@@ -135,6 +135,38 @@ func (s *shop) record(next consumer.Handler) consumer.Handler {
 		}
 		return err
 	})
+}
+
+// begin notes a call of the handler, and says whether SQS is to deliver the
+// message again.
+func (s *shop) begin(id string) (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs++
+	s.calls[id]++
+	again = s.twice[id]
+	delete(s.twice, id)
+	return again
+}
+
+func (s *shop) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs--
+}
+
+// busy reports whether the handler runs.
+func (s *shop) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runs > 0
+}
+
+// called returns how often the handler was called for a message.
+func (s *shop) called(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id]
 }
 
 // successes returns how often the handler returned nil for each message.

@@ -158,6 +158,7 @@ func TestBadFlags(t *testing.T) {
 		"-speed fast":    `invalid value "fast" for flag -speed`,
 		"-dlq none":      `-dlq is "none"; use park or sqs`,
 		"-timeout -1s":   "-timeout is -1s; use a time such as 5m",
+		"-host ecs":      `-host is "ecs"; use lambda or poller`,
 		"-store disk":    `-store is "disk"; use memory`,
 		"-timeout 5":     `invalid value "5" for flag -timeout`,
 		"-nosuch":        "flag provided but not defined: -nosuch",
@@ -176,8 +177,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	r := program(t, "", 0, "-help")
 	r.want(t, exitOK)
-	for _, part := range []string{"-speed", "-dlq", "-store", "-timeout", "flaky:N", `"attributes"`,
-		"local -store memory", "\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", `"go run" makes 1 of all but 0`} {
+	for _, part := range []string{"-speed", "-dlq", "-host", "-store", "-timeout", "flaky:N", `"attributes"`,
+		"local -store memory", "local -host poller", "\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", `"go run" makes 1 of all but 0`} {
 		if !strings.Contains(r.stderr, part) {
 			t.Errorf("the help lacks %q", part)
 		}

@@ -15,10 +15,12 @@ const finishing = "local: interrupted: finishing what runs; once more to quit\n"
 
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
-	r := program(t, "", 2500*time.Millisecond)
-	r.want(t, exitInterrupted, "lost 0", "still in the queue.")
-	if r.stderr != finishing {
-		t.Errorf("standard error: %q", r.stderr)
+	for _, host := range hosts {
+		r := program(t, "", 2500*time.Millisecond, "-host", host)
+		r.want(t, exitInterrupted, "lost 0", "still in the queue.")
+		if r.stderr != finishing {
+			t.Errorf("%s: standard error: %q", host, r.stderr)
+		}
 	}
 }
 
@@ -26,34 +28,42 @@ func TestInterrupt(t *testing.T) {
 // end.
 func TestInterruptIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, interrupt := context.WithCancel(t.Context())
-		defer interrupt()
-		var stdout, stderr bytes.Buffer
-		code := make(chan int, 1)
-		go func() {
-			const slow = `{"simulate":"slow:20s"}` // the function has 30 s
-			code <- run(ctx, []string{"-f", "-", "-speed", "1"}, strings.NewReader(slow), &stdout, &stderr)
-		}()
-		time.Sleep(5 * time.Second)
-		interrupt()
-		synctest.Wait() // and no time passes
-		if stderr.String() != finishing {
-			t.Errorf("standard error: %q", &stderr)
-		}
-		if len(code) > 0 {
-			t.Error("the run has not waited for what runs")
-		}
-		if got := <-code; got != exitInterrupted {
-			t.Errorf("exit code %d", got)
-		}
-		if !strings.Contains(stdout.String(), "Nothing was lost: 1 sent = 1 done + 0 in") {
-			t.Errorf("what ran was not finished:\n%s", &stdout)
-		}
-		if stderr.String() != finishing {
-			t.Errorf("standard error at the end: %q", &stderr)
-		}
-	})
+	for _, host := range hosts {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { interruptSlowly(t, host) })
+		})
+	}
+}
+
+func interruptSlowly(t *testing.T, host string) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var stdout, stderr bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		const slow = `{"simulate":"slow:20s"}` // a function has 30 s, a drain 25
+		code <- run(ctx, []string{"-f", "-", "-speed", "1", "-host", host}, strings.NewReader(slow), &stdout, &stderr)
+	}()
+	time.Sleep(5 * time.Second)
+	interrupt()
+	synctest.Wait() // and no time passes
+	if stderr.String() != finishing {
+		t.Errorf("standard error: %q", &stderr)
+	}
+	if len(code) > 0 {
+		t.Error("the run has not waited for what runs")
+	}
+	if got := <-code; got != exitInterrupted {
+		t.Errorf("exit code %d", got)
+	}
+	if !strings.Contains(stdout.String(), "Nothing was lost: 1 sent = 1 done + 0 in") {
+		t.Errorf("what ran was not finished:\n%s", &stdout)
+	}
+	if stderr.String() != finishing {
+		t.Errorf("standard error at the end: %q", &stderr)
+	}
 }
 
 func TestInterruptWhileReading(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 // methods are safe for concurrent use.
 type ledger struct {
 	start time.Time
+	// called says how often the handler was called for a message.
+	called func(id string) int
 
 	mu       sync.Mutex // guards what follows; held for short sections only
 	w        io.Writer
@@ -65,9 +67,14 @@ func (l *ledger) observe(e consumer.Event) {
 	if e.Kind != consumer.EventOutcome {
 		return
 	}
-	o := &e.Outcome
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	o, m := &e.Outcome, l.entries[e.Outcome.Delivery.ID]
+	if m != nil {
+		// A delivery that was joined to another one has the outcome of that, and
+		// its tries are there already.
+		o.Tries = min(o.Tries, l.called(m.id)-m.tries)
+	}
 	t := l.verdicts[o.Verdict]
 	if t == nil {
 		t = &tally{}
@@ -75,7 +82,6 @@ func (l *ledger) observe(e consumer.Event) {
 	}
 	t.deliveries++
 	t.tries += o.Tries
-	m := l.entries[o.Delivery.ID]
 	if m == nil {
 		return // not ours; the account will show it
 	}

@@ -1,10 +1,12 @@
 // Command local runs a handler on real messages, on this machine: an embedded
-// SQS with a queue and a dead-letter queue, Lambda's event source mapping, and
-// the adapter that a Lambda function would run. It needs no AWS and no Docker.
+// SQS with a queue and a dead-letter queue, and either Lambda's event source
+// mapping and the adapter that a function would run, or the poller that a
+// container would run. It needs no AWS and no Docker.
 //
 //	go run ./examples/local                 # a sample of 60 orders
 //	go run ./examples/local -f orders.jsonl # your own, one JSON value per line
 //	go run ./examples/local -store memory   # work that is done is not done again
+//	go run ./examples/local -host poller    # not in Lambda: in a long-lived process
 //	… | go run ./examples/local -f - -v     # from a pipe, showing each outcome
 //
 // See -help for the format of the lines and for what a message can simulate.

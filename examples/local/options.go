@@ -14,6 +14,7 @@ type options struct {
 	speed   int
 	dlq     string
 	store   string // "" is none
+	host    string
 	timeout time.Duration
 	verbose bool
 }
@@ -27,6 +28,12 @@ const (
 // storeMemory is the only value of the flag -store but "", the default.
 const storeMemory = "memory"
 
+// Values of the flag -host.
+const (
+	hostLambda = "lambda"
+	hostPoller = "poller"
+)
+
 // maxSpeed leaves 300 ms to a function with a timeout of 30 s.
 const maxSpeed = 100
 
@@ -37,6 +44,7 @@ Runs a handler on messages, with an embedded SQS, and accounts for each of them.
   local -f orders.jsonl    your own, one JSON value per line
   local -store memory      with an idempotency store: what is done is not done
                            again
+  local -host poller       in a process that lives for long, not in Lambda
 
 Flags:
 `
@@ -48,13 +56,15 @@ object with the body and what goes with it, and nothing else:
    "delay": "15s", "twice": true}
 A text is sent as it is, any other value as its JSON. A delay is as long as at
 -speed 1. "twice" makes SQS deliver the message a second time while the first
-delivery is being worked on. With -store the second one is held off until the
-first is done, and is a duplicate then.
+delivery is being worked on. In Lambda both run; with -store the second one is
+held off until the first is done, and is a duplicate then. A poller that has both
+runs them once, as one.
 
 The handler takes any JSON. A member "simulate" of the body has it misbehave:
   flaky:N     the first N tries fail
   slow:D      takes D (such as 15s; 500ms is what all take)
-  stall       outlasts the function's timeout at the first delivery
+  stall       outlasts the function's timeout at the first delivery (in a
+              poller, that of every try in it)
   after:D     fails once and asks to be tried again in D
   poison      every try fails
   invalid     fails for good at the first try
@@ -89,6 +99,8 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		"park (by the library, at once) or sqs (by SQS, when their receives are used up; takes over two minutes)")
 	f.StringVar(&o.store, "store", "", "`kind` of idempotency store: memory (work that is done is not done again, and attempts are counted: "+
 		"5 per message) or \"\" (none)")
+	f.StringVar(&o.host, "host", hostLambda, "`kind` of host that runs the handler: lambda (an event source and what a function would run) "+
+		"or poller (what a container would run)")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give up after so long")
 	f.BoolVar(&o.verbose, "v", false, "show each outcome")
 	if err := f.Parse(args); err != nil {
@@ -109,6 +121,8 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-dlq is %q; use %s or %s", o.dlq, dlqPark, dlqSQS)
 	case o.store != "" && o.store != storeMemory:
 		return o, fmt.Errorf("-store is %q; use %s, or leave it out for none", o.store, storeMemory)
+	case o.host != hostLambda && o.host != hostPoller:
+		return o, fmt.Errorf("-host is %q; use %s or %s", o.host, hostLambda, hostPoller)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout is %v; use a time such as 5m", o.timeout)
 	}
@@ -126,6 +140,23 @@ func (o options) receives() int {
 		return backstop
 	}
 	return maxReceives
+}
+
+// tryTimeout bounds a try as the function's timeout does in Lambda, where that is
+// enough.
+func (o options) tryTimeout() time.Duration {
+	if o.host == hostPoller {
+		return o.scale(functionTimeout)
+	}
+	return 0
+}
+
+// bounded is what functionTimeout bounds.
+func (o options) bounded() string {
+	if o.host == hostPoller {
+		return "try"
+	}
+	return "function"
 }
 
 // scale is how long d takes at this speed.

@@ -26,7 +26,8 @@ func (s *stage) report(w io.Writer, a *account, elapsed time.Duration) {
 	})
 	s.ledger.report(w)
 	reportDead(w, a)
-	s.reportCalls(w)
+	printf(w, "\nCalls of SQS:\n")
+	s.host.reportCalls(w)
 	s.reportTwice(w)
 }
 
@@ -144,20 +145,6 @@ func why(e *entry) any {
 }
 
 func short(id string) string { return id[:min(len(id), 8)] }
-
-func (s *stage) reportCalls(w io.Writer) {
-	stats := s.source.Stats()
-	failed := 0
-	for _, n := range stats.Failures {
-		failed += n
-	}
-	printf(w, "\nCalls of SQS:\n")
-	table(w, func(t io.Writer) {
-		row(t, "by the library", calls(s.server.Calls()))
-		row(t, "by the event source", calls(s.server.CallsBy(sqstest.EventSourceCaller)))
-	})
-	printf(w, "  in %s, %d of which failed as a whole\n", plural(stats.Invocations, "invocation", "invocations"), failed)
-}
 
 func calls(c sqstest.Calls) string {
 	parts := []string{}

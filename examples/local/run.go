@@ -93,9 +93,13 @@ func introduce(w io.Writer, o options, in *input) {
 		"(visibility timeout %v, maxReceiveCount %d) with dead-letter queue orders-dlq.\n",
 		plural(len(in.lines), "message", "messages"), printable(in.name), o.seconds(visibility), o.receives())
 	if o.speed > 1 {
-		printf(w, "Speed %d: delays, timeouts and simulated work are 1/%d of a real set-up's (function\n"+
+		printf(w, "Speed %d: delays, timeouts and simulated work are 1/%d of a real set-up's (%s\n"+
 			"timeout %v for %v, first backoff %v for %v), rounded up where SQS counts in seconds.\n",
-			o.speed, o.speed, o.scale(functionTimeout), functionTimeout, o.scale(firstBackoff), firstBackoff)
+			o.speed, o.speed, o.bounded(), o.scale(functionTimeout), functionTimeout, o.scale(firstBackoff), firstBackoff)
+	}
+	if o.host == hostPoller {
+		printf(w, "A poller runs them, as a container would: there is no function's deadline, so each try\n"+
+			"has a timeout, and a message that comes again while it is worked on is not run twice.\n")
 	}
 	if o.stored() {
 		printf(w, "An idempotency store in memory: what is done is not done again, and each message has\n"+
@@ -114,7 +118,7 @@ func (s *stage) play(ctx context.Context, o options, stdout, stderr io.Writer) i
 	defer cancel()
 	s.ledger.start = time.Now()
 	hush, stop := announce(ctx, stderr), s.showProgress()
-	err := s.source.Drain(limited)
+	err := s.host.Drain(limited)
 	stop()
 	interrupted := hush()
 	elapsed := time.Since(s.ledger.start)

@@ -1,16 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
 // What README promises of the first command.
@@ -64,10 +57,12 @@ func TestSpeed(t *testing.T) {
 	} {
 		t.Run(c.speed, func(t *testing.T) {
 			t.Parallel()
-			r := program(t, "", 0, "-speed", c.speed)
-			r.want(t, exitOK, "done 53", "parked 4", "moved 3")
-			if r.took < c.atLeast || r.took > 3*c.atLeast {
-				t.Errorf("took %v, want %v to three times that", r.took, c.atLeast)
+			for _, host := range hosts {
+				r := program(t, "", 0, "-speed", c.speed, "-host", host)
+				r.want(t, exitOK, "done 53", "parked 4", "moved 3")
+				if r.took < c.atLeast || r.took > 3*c.atLeast {
+					t.Errorf("%s: took %v, want %v to three times that", host, r.took, c.atLeast)
+				}
 			}
 		})
 	}
@@ -97,44 +92,11 @@ func TestOwnLinesAreGoodOrders(t *testing.T) {
 
 func TestTimeRunsOut(t *testing.T) {
 	t.Parallel()
-	r := program(t, "", 0, "-timeout", "3s")
-	r.want(t, exitUnfinished, "left 3 still in the queue: A-", "lost 0", "Nothing was lost: 60 sent =", "+ 3 still in the queue.")
-	if !strings.Contains(r.stderr, "time ran out after 3s") {
-		t.Errorf("standard error: %q", r.stderr)
+	for host, left := range map[string]string{hostLambda: "3", hostPoller: "4"} {
+		r := program(t, "", 0, "-timeout", "3s", "-host", host)
+		r.want(t, exitUnfinished, "left "+left+" still in the queue: A-", "lost 0", "Nothing was lost: 60 sent =", "+ "+left+" still in the queue.")
+		if !strings.Contains(r.stderr, "time ran out after 3s") {
+			t.Errorf("%s: standard error: %q", host, r.stderr)
+		}
 	}
-}
-
-// Messages that vanish behind the library's back are noticed.
-func TestLostMessagesAreReported(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		o, err := parseArgs(nil, io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		in, err := read(o, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stdout, stderr bytes.Buffer
-		s, err := newStage(o, &stdout, &stderr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.server.Close()
-		if err := s.send(o, in); err != nil {
-			t.Fatal(err)
-		}
-		thief := time.AfterFunc(3500*time.Millisecond, func() {
-			_, err := s.server.Client().PurgeQueue(context.Background(), &sqs.PurgeQueueInput{QueueUrl: aws.String(s.queue.URL())})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-		defer thief.Stop()
-		r := result{code: s.play(t.Context(), o, &stdout, &stderr)}
-		r.stdout, r.stderr = stdout.String(), stderr.String()
-		r.want(t, exitUnfinished,
-			"lost 3 nowhere, and not done: A-", "This does not add up: 60 sent = 53 done + 4 in the dead-letter queue + 3 LOST.")
-	})
 }

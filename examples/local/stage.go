@@ -9,7 +9,6 @@ import (
 
 	"github.com/ackwise/ackwise/consumer"
 	"github.com/ackwise/ackwise/consumer/dlq"
-	"github.com/ackwise/ackwise/consumer/lambdasqs"
 	"github.com/ackwise/ackwise/consumer/sqstest"
 	"github.com/ackwise/ackwise/idempotency"
 	"github.com/ackwise/ackwise/idempotency/memstore"
@@ -28,13 +27,13 @@ const (
 	maxAttempts     = 5
 )
 
-// stage is everything that takes part: SQS, the function, and what invokes it.
+// stage is everything that takes part: SQS, the handler, and what runs it.
 type stage struct {
 	server      *sqstest.Server
 	queue, dead *sqstest.Queue
 	shop        *shop
 	ledger      *ledger
-	source      *sqstest.EventSource
+	host        host
 }
 
 // newStage sets the stage. Warnings go to stderr, outcomes to the ledger.
@@ -44,6 +43,7 @@ func newStage(o options, stdout, stderr io.Writer) (*stage, error) {
 		ledger: newLedger(stdout, o.verbose),
 	}
 	s.shop = newShop(o, func(id string) { s.queue.Redeliver(id) })
+	s.ledger.called = s.shop.called
 	if err := s.build(o, stderr); err != nil {
 		s.server.Close()
 		return nil, err
@@ -61,22 +61,20 @@ func (s *stage) build(o options, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	adapter, err := s.adapter(o, stderr)
+	c, err := s.consumer(o, stderr)
 	if err != nil {
 		return err
 	}
-	s.source, err = sqstest.NewEventSource(sqstest.EventSourceConfig{
-		Client: s.server.Client(), QueueURL: s.queue.URL(), Handler: adapter, Timeout: o.scale(functionTimeout),
-	})
+	s.host, err = s.newHost(o, c)
 	return err
 }
 
-// adapter makes what a Lambda function would give to lambda.Start. Without
-// -speed its Config would be the DeadLetter and, with -store, the guard and the
-// budget of attempts, and no more.
-func (s *stage) adapter(o options, stderr io.Writer) (*lambdasqs.Adapter, error) {
-	client := s.server.Client()
+// consumer is the same for all hosts, but that in a poller nothing else bounds a
+// handler. Without -speed its Config would be that bound, the DeadLetter and, with
+// -store, the guard and the budget of attempts, and no more.
+func (s *stage) consumer(o options, stderr io.Writer) (*consumer.Consumer, error) {
 	cfg := consumer.Config{
+		TryTimeout: o.tryTimeout(),
 		Retry: retry.Policy{
 			Backoff: retry.FullJitter(retry.Exponential(o.scale(100*time.Millisecond), o.scale(2*time.Second))),
 			MaxWait: o.scale(retry.DefaultMaxWait),
@@ -89,20 +87,16 @@ func (s *stage) adapter(o options, stderr io.Writer) (*lambdasqs.Adapter, error)
 		Observe:    s.ledger.observe,
 	}
 	if o.dlq == dlqPark {
-		cfg.DeadLetter = dlq.New(client, s.dead.URL())
+		cfg.DeadLetter = dlq.New(s.server.Client(), s.dead.URL())
 	}
 	if o.stored() {
-		guard, err := idempotency.New(memstore.New(), idempotency.Config{})
+		guard, err := idempotency.New(memstore.New(), idempotency.Config{Lease: o.seconds(idempotency.DefaultLease)})
 		if err != nil {
 			return nil, err
 		}
 		cfg.Idempotency, cfg.Redelivery.MaxAttempts = guard, maxAttempts
 	}
-	c, err := consumer.New(consumer.JSON(s.shop.handle), cfg)
-	if err != nil {
-		return nil, err
-	}
-	return lambdasqs.New(c, lambdasqs.Config{SQS: client})
+	return consumer.New(consumer.JSON(s.shop.handle), cfg)
 }
 
 // send puts the messages into the queue. An error names file and line: it is
