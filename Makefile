@@ -27,7 +27,7 @@ WITH_SERVICES = ACKWISE_RIE=$(RIE) ./scripts/with-moto.sh $(MOTO) $(TOOLS)/moto.
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: test
 test: race-ready $(MOTO)/ready $(RIE) ## install what is needed, then run every test, the wire and Lambda runtime tests included
@@ -42,8 +42,9 @@ flake: race-ready $(MOTO)/ready $(RIE) ## run every test COUNT=20 times
 	$(WITH_SERVICES) go test -race -count=$(COUNT) -timeout=60m ./...
 
 .PHONY: soak
-soak: race-ready $(MOTO)/ready ## kill workers with SIGKILL a few hundred times, and account for every message
-	ACKWISE_SOAK=1 $(WITH_SERVICES) go test -race -count=1 -v -timeout=20m ./internal/crashtest
+soak: race-ready $(MOTO)/ready ## the long forms: hundreds of kills and drains of real processes, 200,000 messages through faults
+	ACKWISE_SOAK=1 $(WITH_SERVICES) go test -race -count=1 -v -timeout=20m -run 'Soak|Crash|Drain|Sigterm' \
+		./consumer/poller ./examples/ecs-poller ./internal/crashtest
 
 .PHONY: lint
 lint: $(GOLANGCI) ## check formatting, file length, go vet, golangci-lint and go.mod
@@ -63,6 +64,16 @@ fuzz: ## run each fuzz target for FUZZTIME=60s
 .PHONY: bench
 bench: ## run the benchmarks, with allocations
 	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-peers
+bench-peers: ## compare the poller with other consumers of SQS, on the same servers in the same run (ten minutes)
+	go -C benchmarks run ./peers -check
+
+.PHONY: test-peers
+test-peers: ## check that comparison itself, which is a module of its own
+	./scripts/retry.sh go -C benchmarks mod download
+	go -C benchmarks vet ./...
+	go -C benchmarks test -count=1 ./...
 
 .PHONY: clean
 clean: ## remove the installed tools
