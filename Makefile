@@ -43,7 +43,7 @@ flake: race-ready $(MOTO)/ready $(RIE) ## run every test COUNT=20 times
 
 .PHONY: soak
 soak: race-ready $(MOTO)/ready ## the long forms: hundreds of kills and drains of real processes, 200,000 messages through faults
-	ACKWISE_SOAK=1 $(WITH_SERVICES) go test -race -count=1 -v -timeout=20m -run 'Soak|Crash|Drain|Sigterm' \
+	ACKWISE_SOAK=1 $(WITH_SERVICES) go test -race -count=1 -v -timeout=20m -run 'Soak|Killed|DrainUnderLoad' \
 		./consumer/poller ./examples/ecs-poller ./internal/crashtest
 
 .PHONY: lint

@@ -56,6 +56,12 @@ func (s *Session) idleNow() <-chan struct{} {
 // is submitted from now on, is deferred with [ErrDraining]. What runs goes on
 // until Close, which drains too, says otherwise.
 func (s *Session) Drain() {
+	if s.heart != nil {
+		// Sets off the deferral, which may have to wait for an extension under way:
+		// nobody waits for that, but Close in the end.
+		s.endStarts(ErrDraining)
+		return
+	}
 	if s.unwatch() {
 		s.endStarts(ErrDraining)
 		s.deferWaiting()
@@ -94,17 +100,45 @@ func (s *Session) Close(ctx context.Context) error {
 		// A Submit was quicker, and is deferring what it brought.
 		<-s.idleNow()
 	}
-	s.stopHeart()
-	err := s.src.Flush(s.last)
-	// What is left to do is to tell hooks and log, which must not cost the answer.
-	if s.clock.leave.IsZero() {
-		<-s.goroutines.zero()
-	} else {
-		waitUntil(s.goroutines.zero(), s.clock.told)
-	}
+	s.stopHeart(ctx)
+	s.deferral.Wait()
+	err := s.src.Flush(s.flushing())
+	s.farewell(ctx)
 	s.endHandlers(ErrDraining)
 	s.release()
 	return err
+}
+
+// flushing is the context of Flush: that of settling, but where this has been cut
+// off the source bounds itself.
+func (s *Session) flushing() context.Context {
+	if s.clock.leave.IsZero() {
+		return context.WithoutCancel(s.last)
+	}
+	return s.last
+}
+
+// farewell waits for what is left to do, which is to tell hooks and log. That must
+// not cost the answer, nor hold up the end once handlers have been cut off, or
+// should have been.
+func (s *Session) farewell(ctx context.Context) {
+	if told := s.goroutines.zero(); s.clock.told.IsZero() {
+		s.wait(ctx, told)
+	} else {
+		waitUntil(told, s.clock.told)
+	}
+}
+
+// wait waits for done, in a session without a deadline: only for a moment once
+// handlers have been cut off, or should have been since ctx has ended.
+func (s *Session) wait(ctx context.Context, done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-s.handle.Done():
+	case <-ctx.Done():
+	}
+	waitUntil(done, time.Now().Add(moment))
 }
 
 // settleGrace is how long settling is waited for, once handlers have been, where
@@ -112,17 +146,26 @@ func (s *Session) Close(ctx context.Context) error {
 // to fit between a grace of 25 s and the 30 s after which ECS kills.
 const settleGrace = 2 * time.Second
 
+// moment is how long whatever does not heed its context is waited for then.
+const moment = 200 * time.Millisecond
+
 // collect waits for handlers whose context has ended, then for settling, and
 // does without those that take too long.
 func (s *Session) collect(idle <-chan struct{}) {
 	waitUntil(idle, s.clock.joinBy(time.Now()))
 	s.abandon()
+	if s.heart != nil {
+		s.heart.stop() // what is given back waits for no extension any more
+	}
 	end := s.clock.leave
 	if end.IsZero() {
 		end = time.Now().Add(settleGrace)
 	}
 	waitUntil(s.idleNow(), end)
 	s.giveUp()
+	if s.clock.leave.IsZero() {
+		s.release() // what is still being recorded or parked is not worth the wait
+	}
 }
 
 func waitUntil(done <-chan struct{}, t time.Time) {

@@ -70,6 +70,17 @@ func (s *Session) claim(w *work) error {
 	return nil
 }
 
+// claiming is the context of claims. A drain does not end it: a claim that is cut
+// off, and lands behind the release that undoes it, would hold its key for nobody.
+// What can no longer start is refunded instead. Before a deadline there is no time
+// for that.
+func (s *Session) claiming() context.Context {
+	if s.clock.deadline.IsZero() {
+		return s.handle
+	}
+	return s.start
+}
+
 var storeExited = result{&idempotency.UnavailableError{Op: "claim", Err: errors.New("the store called runtime.Goexit")}}
 
 // callClaim lets claims pass freely until the store fails once in this session,
@@ -87,7 +98,7 @@ func (s *Session) callClaim(w idempotency.Work) (*idempotency.Claim, error) {
 			return nil, &idempotency.UnavailableError{Op: "claim", Err: context.Cause(turn)}
 		}
 	}
-	ctx, cancel := context.WithTimeout(s.start, storeTimeout)
+	ctx, cancel := context.WithTimeout(s.claiming(), storeTimeout)
 	defer cancel()
 	claim, err := s.c.cfg.Idempotency.Claim(ctx, w)
 	switch {
@@ -154,8 +165,12 @@ func (s *Session) record(w *work) bool {
 		return true
 	}
 	defer l.end()
-	ctx, cancel := context.WithTimeout(s.last, storeTimeout)
-	defer cancel()
+	ctx := s.last
+	if l.claim != nil { // else nothing is written
+		limited, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		ctx = limited
+	}
 	o := w.out[0]
 	if err := recordOutcome(ctx, l.claim, &o, l.lost.Load()); err != nil {
 		s.unrecorded(o, err)

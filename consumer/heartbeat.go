@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -24,21 +23,30 @@ type hold struct {
 type heart struct {
 	beat, maxHold time.Duration
 	stop          context.CancelFunc
-	parts         sync.WaitGroup // its loop, and the calls that this has begun
+	stopped       <-chan struct{} // closed by stop
+	parts         tally           // its loop, and the calls that this has begun
 	renewing      atomic.Bool
 }
 
 func (s *Session) startHeart(beat, maxHold time.Duration) {
 	ctx, stop := context.WithCancel(s.last)
-	s.heart = &heart{beat: beat, maxHold: maxHold, stop: stop}
-	s.heart.parts.Go(func() { s.keep(ctx) })
+	s.heart = &heart{beat: beat, maxHold: maxHold, stop: stop, stopped: ctx.Done()}
+	s.heart.do(func() { s.keep(ctx) })
+}
+
+func (h *heart) do(part func()) {
+	h.parts.Add(1)
+	go func() {
+		defer h.parts.Done()
+		part()
+	}()
 }
 
 // stopHeart ends the heartbeat and waits for it.
-func (s *Session) stopHeart() {
+func (s *Session) stopHeart(ctx context.Context) {
 	if s.heart != nil {
 		s.heart.stop()
-		s.heart.parts.Wait()
+		s.wait(ctx, s.heart.parts.zero())
 	}
 }
 
@@ -65,7 +73,7 @@ func (s *Session) renewClaims(ctx context.Context) {
 	if s.c.cfg.Idempotency == nil || !s.heart.renewing.CompareAndSwap(false, true) {
 		return // or the round before is still at it, each call bounded by itself
 	}
-	s.heart.parts.Go(func() {
+	s.heart.do(func() {
 		defer s.heart.renewing.Store(false)
 		s.Renew(ctx)
 	})
@@ -124,7 +132,7 @@ func (s *Session) beginExtension(ctx context.Context, ws []*work, d time.Duratio
 	for i, w := range ws {
 		ds[i], w.hold.extending = w.newest, over
 	}
-	s.heart.parts.Go(func() {
+	s.heart.do(func() {
 		defer close(over)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(ctx, min(s.heart.beat, extendTimeout))
@@ -156,6 +164,7 @@ func (s *Session) extended(ws []*work, ds []*Delivery, errs []error, until time.
 		case err == nil:
 			h.until, h.extended = until, true
 		case h.released || h.lost:
+		case errors.Is(err, ErrLeaseLost) && w.phase == settling && w.out[0].Acknowledged(): // has just left the queue
 		case errors.Is(err, ErrLeaseLost) && h.extended:
 			lost = append(lost, s.loseHold(w))
 			fallthrough
@@ -205,6 +214,9 @@ func (s *Session) newHold(d *Delivery) *hold {
 func (w *work) rehold() {
 	if h := w.hold; h != nil {
 		h.until, h.extended, h.lost = w.newest.VisibleUntil, false, false
+		if w.phase == running && h.until.After(h.limit) {
+			h.until = h.limit // what hangs would go on for ever else, each time with a newer receipt
+		}
 	}
 }
 
@@ -216,7 +228,7 @@ func (s *Session) lapsed(w *work) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return w.hold.lost
+	return w.hold.lost || !time.Now().Before(w.hold.until) // the heartbeat may be about to say so
 }
 
 // letGo takes deliveries that are to be given back from the heartbeat. It waits
@@ -239,6 +251,9 @@ func (s *Session) letGo(ws ...*work) {
 	}
 	s.mu.Unlock()
 	for _, over := range calls {
-		<-over
+		select {
+		case <-over:
+		case <-s.heart.stopped: // and with it the call, as far as it heeds its context
+		}
 	}
 }

@@ -157,7 +157,7 @@ func (s *Session) abandonedOutcome(w *work) Outcome {
 	}
 	handle := s.handle
 	if l := w.run.lease.Load(); l != nil {
-		handle = l.handle
+		handle = &l.handle
 	}
 	cause := context.Cause(handle)
 	o := Outcome{

@@ -96,7 +96,11 @@ func (s *Session) enqueue(ws []work) error {
 	s.mu.Unlock()
 	if s.start.Err() != nil {
 		// The deferral that the end of start set off may have missed these.
-		s.deferWaiting()
+		if s.heart != nil {
+			s.aside(s.deferWaiting) // it may have to wait for an extension: see Drain
+		} else {
+			s.deferWaiting()
+		}
 	}
 	return nil
 }

@@ -16,14 +16,13 @@ import (
 // lease is what a handler runs under: the claim on its key, and the visibility of
 // its message where the session keeps that.
 type lease struct {
+	s     *Session
+	w     *work
 	claim *idempotency.Claim // nil without a store
 	lost  atomic.Bool
-	// start and handle are the session's contexts for this delivery alone; cancel
-	// ends them.
-	start, handle context.Context
-	cancel        func(error)
-	abandon       func()                     // called a while after the lease was lost; nil without a heartbeat
-	watch, late   atomic.Pointer[time.Timer] // for the claim to expire, and for abandon
+	// start and handle are the session's contexts for this delivery alone.
+	start, handle lazy
+	watch, late   atomic.Pointer[time.Timer] // for the claim to expire, and to abandon the handler
 }
 
 // completed reports whether the work is recorded as done, by a transaction of
@@ -32,32 +31,25 @@ func (l *lease) completed() bool { return l != nil && l.claim != nil && l.claim.
 
 // newLease gives w, which is running, its lease. s.mu is held.
 func (s *Session) newLease(w *work, c *idempotency.Claim) *lease {
-	handle := s.handle
+	l := &lease{s: s, w: w, claim: c}
+	l.start.Context, l.handle.Context = s.start, s.handle
 	if c != nil {
-		handle = idempotency.NewContext(handle, c)
-	}
-	start, endStart := context.WithCancelCause(s.start)
-	handle, endHandle := context.WithCancelCause(handle)
-	l := &lease{
-		claim: c, start: start, handle: handle,
-		cancel: func(err error) { endStart(err); endHandle(err) },
-	}
-	if s.heart != nil {
-		l.abandon = func() { s.abandonLost(w) }
+		l.handle.Context = idempotency.NewContext(s.handle, c)
 	}
 	w.run.lease.Store(l)
 	return l
 }
 
-// lose ends the handler's context, and the handler itself is left alone if that
-// does not make it return.
+// lose ends the handler's context. With a heartbeat the handler is left alone if
+// that does not make it return.
 func (l *lease) lose(err error) {
 	if !l.lost.CompareAndSwap(false, true) {
 		return
 	}
-	l.cancel(err)
-	if l.abandon != nil {
-		l.late.Store(time.AfterFunc(abandonAfter, l.abandon))
+	l.start.end(err)
+	l.handle.end(err)
+	if l.s.heart != nil {
+		l.late.Store(time.AfterFunc(abandonAfter, func() { l.s.abandonLost(l.w) }))
 	}
 }
 
@@ -88,7 +80,8 @@ func (l *lease) end() {
 			t.Stop()
 		}
 	}
-	l.cancel(context.Canceled)
+	l.start.end(context.Canceled)
+	l.handle.end(context.Canceled)
 }
 
 // Renew renews the claims of all deliveries whose handlers are running, for the

@@ -25,12 +25,19 @@ func (s *Session) publish(w *work, o Outcome) publishing {
 // news adds to a list what there is to tell of an outcome: it is that of the
 // delivery and of those that joined it.
 func news(list []Outcome, w *work, o Outcome) []Outcome {
+	o.Delivery = w.d // not the newest, by whose receipt it was settled
 	list = append(list, o)
 	for j := w.joined; j != nil; j = j.next {
-		o.Delivery = j.d
-		list = append(list, o)
+		list = append(list, joint(j, o))
 	}
 	return list
+}
+
+// joint is the outcome of a delivery that joined another: the handler was not
+// called for it.
+func joint(j *work, o Outcome) Outcome {
+	o.Delivery, o.Attempt, o.Tries = j.d, 0, 0
+	return o
 }
 
 // conclude records the outcome for good, for the delivery and for those that
@@ -91,7 +98,7 @@ func (s *Session) book(w *work, o Outcome) (n int, late bool) {
 	}
 	n = s.end(w, o)
 	for j := w.joined; j != nil; j = j.next {
-		n += s.end(j, o)
+		n += s.end(j, joint(j, o))
 	}
 	if w.lane != nil && s.lanes[w.lane.group] == w.lane {
 		if next := w.lane.waiting.pop(); next != nil {

@@ -235,3 +235,8 @@ func TestTryTimeout_IsNamedInTheError(t *testing.T) {
 		})
 	}
 }
+
+// permanentAfter returns a function that fails permanently after d.
+func permanentAfter(d time.Duration) func(context.Context) error {
+	return func(context.Context) error { time.Sleep(d); return retry.Permanent(errTest) }
+}

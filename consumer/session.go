@@ -129,7 +129,7 @@ func (s *Session) openContexts(o SessionOptions) {
 	s.handle, s.endHandlers = context.WithCancelCause(base)
 	if deadline.IsZero() {
 		s.start, s.endStarts = context.WithCancelCause(s.handle)
-		s.release = func() {}
+		s.last, s.release = context.WithCancel(s.last)
 		return
 	}
 	s.clock = newClock(time.Now(), deadline, o.Reserve, s.c.cfg.TryTimeout)

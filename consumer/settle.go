@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -24,7 +25,7 @@ func (s *Session) settle(w *work) bool {
 	}
 	for {
 		err := first(s.src.Settle(s.last, w.out[:]))
-		if err != nil && s.unsettledYet(w) {
+		if err != nil && !s.settledMeanwhile(w) {
 			s.unconfirmed(w, *o, err)
 		}
 		switch s.publish(w, *o) {
@@ -43,10 +44,12 @@ func (s *Session) settle(w *work) bool {
 	}
 }
 
-func (s *Session) unsettledYet(w *work) bool {
+// settledMeanwhile reports whether the session has gone on without whoever is
+// settling w.
+func (s *Session) settledMeanwhile(w *work) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return w.phase != settled
+	return w.phase == settled
 }
 
 func (s *Session) newest(w *work) *Delivery {
@@ -78,6 +81,10 @@ func (s *Session) settleFailure(w *work, o Outcome) bool {
 	group := s.endLane(w)
 	s.letGo(w)
 	s.letGo(group...)
+	if s.settledMeanwhile(w) { // the session was not willing to wait for that and has gone on
+		s.deferAll(group, groupFailed(w))
+		return false
+	}
 	o.Delivery = s.newest(w)
 	if len(group) == 0 {
 		s.src.Settle(s.last, []Outcome{o})
@@ -118,7 +125,12 @@ func (s *Session) deferAll(ws []*work, reason error) {
 	if len(ws) == 0 {
 		return
 	}
-	s.letGo(ws...)
+	if s.heart != nil {
+		s.letGo(ws...)
+		if ws = slices.DeleteFunc(ws, s.settledMeanwhile); len(ws) == 0 {
+			return
+		}
+	}
 	outs := s.deferredOutcomes(ws, reason)
 	s.src.Settle(s.last, outs)
 	s.publishAll(ws, outs)

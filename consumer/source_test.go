@@ -3,6 +3,8 @@ package consumer_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,11 +34,14 @@ type source struct {
 	// ack, if set, is called for each acknowledgement: it may block, and what it
 	// returns is the entry's error.
 	ack func(ctx context.Context, o consumer.Outcome) error
+	// extend, if set, answers extensions. Without it there must be none.
+	extend func(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error
 
 	mu      sync.Mutex
 	log     []told
 	calls   int
 	flushes int
+	beats   []string // extensions: when they began, of which receipts, for how long
 }
 
 func newSource(tb testing.TB) *source {
@@ -53,9 +58,31 @@ func newFIFO(tb testing.TB) *source {
 
 func (s *source) Queue() consumer.Queue { return s.queue }
 
-func (s *source) Extend(context.Context, []*consumer.Delivery, time.Duration) []error {
-	s.tb.Error("the pipeline called Extend")
-	return nil
+func (s *source) Extend(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
+	if s.extend == nil {
+		s.tb.Error("the pipeline called Extend")
+		return nil
+	}
+	receipts := make([]string, len(ds))
+	for i, dl := range ds {
+		receipts[i] = dl.Receipt
+	}
+	slices.Sort(receipts)
+	s.mu.Lock()
+	s.beats = append(s.beats, fmt.Sprintf("%v %s +%v", time.Since(s.began), strings.Join(receipts, " "), d))
+	flushed := s.flushes > 0
+	s.mu.Unlock()
+	if flushed || len(ds) == 0 {
+		s.tb.Errorf("Extend was called with %d deliveries, after Flush: %t", len(ds), flushed)
+	}
+	return s.extend(ctx, ds, d)
+}
+
+// extensions returns the extensions so far.
+func (s *source) extensions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.beats)
 }
 
 func (s *source) Settle(ctx context.Context, os []consumer.Outcome) []error {

@@ -175,7 +175,7 @@ func (s *Session) attempt(w *work) error {
 	}
 	start, lease := s.start, w.run.lease.Load()
 	if lease != nil {
-		start = lease.start
+		start = &lease.start
 	}
 	err := retry.Do(start, policy, func(context.Context) error {
 		err := s.pendingOr(w, s.try)
@@ -211,7 +211,7 @@ func (s *Session) pendingOr(w *work, call func(*work) error) error {
 func (s *Session) try(w *work) (err error) {
 	handle, watched := s.handle, s.c.cfg.Observe != nil
 	if lease := w.run.lease.Load(); lease != nil {
-		handle = lease.handle
+		handle = &lease.handle
 	}
 	ctx := handle
 	if limit := s.c.cfg.TryTimeout; limit > 0 {

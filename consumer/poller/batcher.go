@@ -2,6 +2,7 @@ package poller
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -9,37 +10,55 @@ import (
 )
 
 // batcher sends items by tens: at once when there are ten, and what is fewer when
-// the first of them has waited for linger. It is safe for concurrent use.
+// the first of them has waited for linger. It is safe for concurrent use, and ends
+// with close.
 type batcher[T any] struct {
 	send   func(ctx context.Context, items []T) []error // positional; nil if all went well
 	ctx    context.Context
 	linger time.Duration // 0: nothing waits
-	calls  sync.WaitGroup
+	// senders are goroutines that stay: a call of the SDK goes deep, and a new
+	// goroutine's stack would have to grow for each.
+	senders sync.WaitGroup
+	work    chan batch[T]
 
-	mu      sync.Mutex
+	mu     sync.Mutex
+	next   batch[T]
+	timer  *time.Timer // runs while there are items
+	closed bool
+}
+
+// batch is what goes in one call.
+type batch[T any] struct {
 	items   []T
 	waiters []chan<- error // beside items; nil where nobody waits for the result
-	timer   *time.Timer    // runs while there are items
 }
 
 func newBatcher[T any](ctx context.Context, linger time.Duration, send func(context.Context, []T) []error) *batcher[T] {
-	return &batcher[T]{ctx: ctx, linger: linger, send: send}
+	return &batcher[T]{ctx: ctx, linger: linger, send: send, work: make(chan batch[T])}
 }
 
-// add takes items over. Their results go to done, one for each, which must have
-// room for them; nil for nobody.
+// add takes items over. Their results go to done, which must have room for them;
+// nil for nobody.
 func (b *batcher[T]) add(done chan<- error, items ...T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.closed { // by a session that has gone on without whoever adds this
+		for range items {
+			if done != nil {
+				done <- errClosed
+			}
+		}
+		return
+	}
 	for _, item := range items {
-		b.items = append(b.items, item)
-		b.waiters = append(b.waiters, done)
-		if len(b.items) == sqsqueue.MaxBatch {
+		b.next.items = append(b.next.items, item)
+		b.next.waiters = append(b.next.waiters, done)
+		if len(b.next.items) == sqsqueue.MaxBatch {
 			b.dispatch()
 		}
 	}
 	switch {
-	case len(b.items) == 0:
+	case len(b.next.items) == 0:
 	case b.linger == 0:
 		b.dispatch()
 	case b.timer == nil:
@@ -54,27 +73,53 @@ func (b *batcher[T]) flush() {
 	b.dispatch()
 }
 
-// dispatch begins a call for all items there are. b.mu is held.
+var errClosed = errors.New("the poller has ended")
+
+// close flushes and waits for all calls. What is added later is not sent.
+func (b *batcher[T]) close() {
+	b.mu.Lock()
+	b.dispatch()
+	if !b.closed {
+		b.closed = true
+		close(b.work)
+	}
+	b.mu.Unlock()
+	b.senders.Wait()
+}
+
+// dispatch hands all items there are to a sender, a new one if none is free. b.mu
+// is held.
 func (b *batcher[T]) dispatch() {
 	if b.timer != nil {
 		b.timer.Stop()
 		b.timer = nil
 	}
-	if len(b.items) == 0 {
+	if len(b.next.items) == 0 {
 		return
 	}
-	items, waiters := b.items, b.waiters
-	b.items, b.waiters = nil, nil
-	b.calls.Go(func() {
-		errs := b.send(b.ctx, items)
-		for i, done := range waiters {
-			var err error
-			if errs != nil {
-				err = errs[i]
+	next := b.next
+	b.next = batch[T]{make([]T, 0, sqsqueue.MaxBatch), make([]chan<- error, 0, sqsqueue.MaxBatch)}
+	select {
+	case b.work <- next:
+	default:
+		b.senders.Go(func() {
+			b.sendOne(next)
+			for next := range b.work {
+				b.sendOne(next)
 			}
-			if done != nil {
-				done <- err
-			}
+		})
+	}
+}
+
+func (b *batcher[T]) sendOne(next batch[T]) {
+	errs := b.send(b.ctx, next.items)
+	for i, done := range next.waiters {
+		var err error
+		if errs != nil {
+			err = errs[i]
 		}
-	})
+		if done != nil {
+			done <- err
+		}
+	}
 }

@@ -52,9 +52,9 @@ type Config struct {
 	// MaxHold is how long a message is kept invisible at the longest, from its
 	// receive. A handler that is still running then is cancelled with
 	// [consumer.ErrLeaseLost], and the message is delivered again: so a handler
-	// that hangs does not keep it for ever. At least Visibility, at most 12 hours
-	// less a minute, which is what SQS allows. Default 1 h, or Visibility if that
-	// is longer.
+	// that hangs does not keep it for ever. At least Visibility (10 s where that is
+	// the queue's own, which is cut to MaxHold), at most 12 hours less a minute,
+	// which is what SQS allows. Default 1 h, or Visibility if that is longer.
 	MaxHold time.Duration
 	// Grace is how long running handlers may go on after a drain has begun. Then
 	// their contexts end with [consumer.ErrDraining], and Run returns within
@@ -109,6 +109,8 @@ func (cfg *Config) validate(c *consumer.Consumer) error {
 		return fmt.Errorf("MaxHold is %v; use 0 for the default of %v", cfg.MaxHold, DefaultMaxHold)
 	case cfg.MaxHold > longestHold:
 		return fmt.Errorf("MaxHold is %v; use %v or less: SQS hides a message no longer than %v from its receive", cfg.MaxHold, longestHold, maxVisibility)
+	case cfg.MaxHold > 0 && cfg.Visibility == 0 && cfg.MaxHold < leastOfDefault:
+		return fmt.Errorf("MaxHold is %v; use %v or more, or set Visibility to no more than that", cfg.MaxHold, leastOfDefault)
 	case cfg.Grace != 0 && cfg.Grace < minGrace:
 		return fmt.Errorf("Grace is %v; use %v or more, or 0 for the default of %v: running handlers need time to finish", cfg.Grace, minGrace, DefaultGrace)
 	case cfg.Receivers < 0:
@@ -155,13 +157,13 @@ func (cfg *Config) timing(c *consumer.Consumer, own time.Duration) (timing, erro
 	if t.visibility == 0 {
 		t.visibility, whose = max(own, leastOfDefault), ", the queue's own"
 	}
-	if t.beat == 0 {
-		t.beat = t.visibility / 3
-	}
 	if t.hold == 0 {
 		t.hold = min(max(DefaultMaxHold, t.visibility), longestHold)
 	}
-	t.visibility = min(t.visibility, max(t.hold, leastOfDefault)).Truncate(time.Second)
+	t.visibility = min(t.visibility, t.hold).Truncate(time.Second)
+	if t.beat == 0 {
+		t.beat = t.visibility / 3
+	}
 	guard := c.Config().Idempotency
 	switch {
 	case t.beat > t.visibility/2:

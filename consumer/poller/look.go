@@ -17,6 +17,8 @@ var waits = retry.HalfJitter(retry.Exponential(time.Second, 30*time.Second))
 
 // look asks SQS about the queue until it has answered, or said that it will not.
 func (p *Poller) look(ctx context.Context) (sqsqueue.Description, error) {
+	ctx, over := p.looking(ctx)
+	defer over()
 	var noise noise
 	for n := 1; ; n++ {
 		about, err := p.queue.Describe(ctx)
@@ -31,10 +33,36 @@ func (p *Poller) look(ctx context.Context) (sqsqueue.Description, error) {
 		if noise.due() {
 			p.warn("cannot look at the queue yet", slog.String("error", err.Error()))
 		}
-		if wait(ctx, p.aborted, waits(n)) != nil {
-			return about, ctx.Err()
+		if err := wait(ctx, waits(n)); err != nil {
+			return about, err
 		}
-		p.pulse.beat.Store(time.Now().UnixNano())
+	}
+}
+
+// looking returns a context that ends when the poller is aborted, too. Until over
+// is called it shows that the poller is alive: a wait may be long.
+func (p *Poller) looking(ctx context.Context) (_ context.Context, over func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		ticks := time.NewTicker(tick)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-p.aborted:
+				cancel()
+				return
+			case <-ctx.Done():
+				return
+			case now := <-ticks.C:
+				p.pulse.beat.Store(now.UnixNano())
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		<-gone
 	}
 }
 
@@ -51,10 +79,7 @@ func final(err error) bool {
 	}
 }
 
-// errAborted ends waits when the poller is aborted.
-var errAborted = errors.New("aborted")
-
-func wait(ctx context.Context, aborted <-chan struct{}, d time.Duration) error {
+func wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -62,8 +87,6 @@ func wait(ctx context.Context, aborted <-chan struct{}, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-aborted:
-		return errAborted
 	}
 }
 

@@ -93,7 +93,7 @@ func (p *Poller) Run(ctx context.Context) error {
 	defer p.pulse.end()
 	about, err := p.look(ctx)
 	if err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || p.isAborted() {
 			return nil // told to stop before it had begun
 		}
 		return fmt.Errorf("poller: %w", err)
@@ -114,6 +114,15 @@ func (p *Poller) Run(ctx context.Context) error {
 // with [consumer.ErrDraining] now, and Run returns within a few seconds. It may be
 // called at any time and more than once.
 func (p *Poller) Abort() { p.abort() }
+
+func (p *Poller) isAborted() bool {
+	select {
+	case <-p.aborted:
+		return true
+	default:
+		return false
+	}
+}
 
 func (p *Poller) warn(msg string, attrs ...slog.Attr) {
 	defer func() { _ = recover() }() // an extra must not end the process

@@ -112,7 +112,7 @@ func (r *run) failing(err error, n int) bool {
 	if r.dismiss() {
 		return false
 	}
-	return wait(r.open, r.p.aborted, waits(n)) == nil
+	return wait(r.open, waits(n)) == nil
 }
 
 // polling and polled keep the pulse of the receives in flight.

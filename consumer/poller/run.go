@@ -49,11 +49,12 @@ func newRun(ctx context.Context, p *Poller, q consumer.Queue, t timing) *run {
 
 // run receives until something says that it is over, and drains.
 func (r *run) run(ctx context.Context) error {
-	stopProtection := r.protect()
+	unprotect, unprotected := r.protect()
 	r.hire()
 	err := r.watch(ctx)
-	r.drain()
-	stopProtection()
+	r.drain(unprotect)
+	unprotect()
+	<-unprotected
 	return err
 }
 
@@ -78,10 +79,12 @@ func (r *run) watch(ctx context.Context) error {
 	}
 }
 
-// drain ends the run as [Poller.Run] says.
-func (r *run) drain() {
+// drain ends the run as [Poller.Run] says. The task's protection is removed, which
+// may take seconds, while what was cut off is settled.
+func (r *run) drain(unprotect func()) {
 	grace, cancel := context.WithTimeout(context.Background(), r.p.cfg.Grace)
 	defer cancel()
+	defer context.AfterFunc(grace, unprotect)()
 	over := make(chan struct{})
 	r.aside.Go(func() { r.attend(cancel, over) })
 	r.shut()
@@ -113,20 +116,16 @@ func (r *run) attend(endGrace context.CancelFunc, over <-chan struct{}) {
 	}
 }
 
-// protect runs the protection of the task, if there is one, and returns what ends
-// it.
-func (r *run) protect() (stop func()) {
-	if r.p.guard == nil {
-		return func() {}
-	}
+// protect runs the protection of the task, if there is one. unprotect begins to end
+// it, and it has ended when unprotected is closed.
+func (r *run) protect() (unprotect func(), unprotected <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r.p.guard.Run(ctx, r.session.Idle)
+		if r.p.guard != nil {
+			r.p.guard.Run(ctx, r.session.Idle)
+		}
 	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	return cancel, done
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"sync"
 	"testing"
@@ -24,8 +25,11 @@ type rig struct {
 	log *lines
 	p   *poller.Poller
 
+	began    time.Time
+	also     func(consumer.Event) // one event at a time
 	mu       sync.Mutex
 	outcomes []consumer.Outcome
+	events   map[consumer.EventKind]int
 
 	stop func() // begins the drain
 	done chan error
@@ -33,16 +37,22 @@ type rig struct {
 
 // setup is what differs between rigs.
 type setup struct {
-	queue   string // its name; default "orders"
+	srv     *sqstest.Server // default: a new one
+	queue   string          // its name; default "orders"
 	about   sqstest.QueueConfig
 	handler consumer.HandlerFunc // default: success
 	cfg     consumer.Config
 	poller  poller.Config
+	over    func(http.RoundTripper) http.RoundTripper // between client and server
 }
 
 func newRig(t *testing.T, s setup) *rig {
 	t.Helper()
-	r := &rig{t: t, srv: sqstest.NewServer(sqstest.Config{}), log: &lines{}, done: make(chan error, 1)}
+	if s.srv == nil {
+		s.srv = sqstest.NewServer(sqstest.Config{})
+	}
+	r := &rig{t: t, srv: s.srv, log: &lines{}, done: make(chan error, 1)}
+	r.began, r.events = time.Now(), map[consumer.EventKind]int{}
 	t.Cleanup(r.srv.Close)
 	if s.queue == "" {
 		s.queue = "orders"
@@ -63,7 +73,11 @@ func newRig(t *testing.T, s setup) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.poller.SQS == nil {
+	switch {
+	case s.poller.SQS != nil:
+	case s.over != nil:
+		s.poller.SQS = clientOver(s.over(r.srv.HTTPClient().Transport))
+	default:
 		s.poller.SQS = r.srv.Client()
 	}
 	s.poller.QueueURL = q.URL()
@@ -74,9 +88,13 @@ func newRig(t *testing.T, s setup) *rig {
 }
 
 func (r *rig) observe(e consumer.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events[e.Kind]++
+	if r.also != nil {
+		r.also(e)
+	}
 	if e.Kind == consumer.EventOutcome {
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		r.outcomes = append(r.outcomes, e.Outcome)
 	}
 }

@@ -246,6 +246,8 @@ func (s *soak) run(first, all int) (before, after uint64) {
 
 // Everything that goes wrong with SQS goes wrong, again and again: nothing is
 // lost, nothing that is well is parked, and nothing grows.
+//
+//nolint:paralleltest // it measures the heap of the process
 func TestSoak_NothingIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := soakMessages()
@@ -261,6 +263,7 @@ func TestSoak_NothingIsLost(t *testing.T) {
 
 // The same with a store: nothing is done twice either.
 func TestSoak_NothingIsDoneTwice(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := soakMessages() / 5
 		guard, err := idempotency.New(memstore.New(), idempotency.Config{Lease: 12 * time.Second})

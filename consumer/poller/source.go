@@ -34,6 +34,7 @@ type source struct {
 	changes     *batcher[sqsqueue.Visibility]
 	giveUp, end context.CancelFunc // of deletes; of all calls
 	flushing    chan struct{}      // closed by Flush
+	hurrying    sync.WaitGroup
 }
 
 func newSource(queue *sqsqueue.Queue, about consumer.Queue, warn func(string, ...slog.Attr)) *source {
@@ -91,7 +92,7 @@ func (s *source) delete(ctx context.Context, receipts []string) []error {
 
 // hurry gives up on deletes soon after stopped is closed.
 func (s *source) hurry(stopped <-chan struct{}) {
-	s.deletes.calls.Go(func() {
+	s.hurrying.Go(func() {
 		select {
 		case <-stopped:
 		case <-s.flushing:
@@ -156,12 +157,12 @@ func ours(err error) error {
 // for all calls, for a moment.
 func (s *source) Flush(context.Context) error {
 	close(s.flushing)
-	s.deletes.flush()
-	s.changes.flush()
 	timer := time.AfterFunc(farewell, s.end)
 	defer timer.Stop()
-	s.deletes.calls.Wait()
-	s.changes.calls.Wait()
+	s.changes.flush() // goes out beside the deletes
+	s.deletes.close()
+	s.changes.close()
+	s.hurrying.Wait()
 	s.end()
 	return nil
 }

@@ -58,6 +58,7 @@ func New(client *sqs.Client, url, region string) *Queue {
 }
 
 func (q *Queue) options(o *sqs.Options) {
+	o.HTTPClient = whole{o.HTTPClient}
 	if q.region != "" {
 		o.Region = q.region
 	}
