@@ -83,7 +83,7 @@ func (s *Session) renewClaims(ctx context.Context) {
 // when the next of them does.
 func (s *Session) round(ctx context.Context) (next time.Time) {
 	now := time.Now()
-	next = now.Add(s.heart.beat)
+	next = now.Add(2 * s.heart.beat) // the next beat is sooner
 	due := make(map[time.Duration][]*work)
 	var lost []*lease
 	s.mu.Lock()

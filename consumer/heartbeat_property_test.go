@@ -74,7 +74,7 @@ func (c *chaos) Handle(ctx context.Context, m *consumer.Message) error {
 	switch {
 	case c.chance(5):
 		panic("boom")
-	case c.chance(5):
+	case c.chance(6):
 		return retry.Permanent(errTest)
 	case c.chance(20):
 		return errTest
@@ -86,9 +86,9 @@ func (c *chaos) extend(ctx context.Context, ds []*consumer.Delivery, d time.Dura
 	switch {
 	case c.chance(15):
 		return hangs(ctx, ds, d)
-	case c.chance(15):
+	case c.chance(17):
 		time.Sleep(c.upTo(4 * time.Second))
-	case c.chance(15):
+	case c.chance(20):
 		return refuses(errTest)(ctx, ds, d)
 	}
 	errs := make([]error, len(ds))

@@ -91,22 +91,17 @@ func TestSettle_AFailedHeadWaitsForTheExtensionsOfItsGroup(t *testing.T) {
 func TestSettle_WhatIsGivenBackIsNotExtended(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		src := newSource(t)
-		src.extend = func(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
-			return slowly(4*time.Second)(ctx, ds, d)
-		}
-		h := script{
-			"a": func(context.Context) error { time.Sleep(3500 * time.Millisecond); return errTest },
-			"b": sleeps(20 * time.Second),
-		}
-		src.queue.Visibility = 6 * time.Second
-		k := newKept(t, src, steady(1), h, consumer.SessionOptions{Beat: 3 * time.Second})
-		k.submit(k.fresh("a", "b")...)
+		src := newFIFO(t)
+		src.extend = slowly(11 * time.Second) // from 10 s to 21 s
+		h := script{"a1": func(context.Context) error { time.Sleep(19 * time.Second); return errTest }}
+		k := newKept(t, src, steady(1), h, consumer.SessionOptions{})
+		k.submit(k.fresh("a1")...)
+		k.after(6 * time.Second)
+		k.submit(k.fresh("a2")...) // would be due at 20 s
 		k.after(time.Hour)
-		for _, b := range src.extensions()[1:] {
-			want(t, "extended", b[len(b)-len("b#1 +6s"):], "b#1 +6s")
-		}
-		k.close()
+		k.wantExtensions("10s a1#1 +30s")
+		wantOutcomes(t, k.close(), "a1=retry+10s", "a2=deferred+12s")
+		want(t, "settled at", src.told()[1].At, 21*time.Second)
 	})
 }
 
@@ -149,28 +144,31 @@ func TestJoin_NewestReceiptIsExtendedAndSettled(t *testing.T) {
 // What SQS says of the older receipt is nothing that matters any more.
 func TestJoin_AnExtensionByAnOlderReceiptIsIgnored(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var at time.Duration
-		var cause error
-		src, calls := newSource(t), 0
-		src.extend = func(_ context.Context, ds []*consumer.Delivery, _ time.Duration) []error {
-			if calls++; calls == 2 {
-				time.Sleep(3 * time.Second)
-				return []error{errGone}
+	for _, answer := range []error{nil, errTest, errGone} {
+		synctest.Test(t, func(t *testing.T) {
+			var at time.Duration
+			var cause error
+			src, calls := newSource(t), 0
+			src.extend = func(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
+				switch calls++; calls {
+				case 1:
+					return nil
+				case 2:
+					time.Sleep(3 * time.Second)
+					return []error{answer}
+				default:
+					return refuses(errTest)(ctx, ds, d)
+				}
 			}
-			if calls > 2 && calls < 6 {
-				return []error{errTest} // the newer one's own time counts: until 51 s
-			}
-			return nil
-		}
-		k := newKept(t, src, steady(1), script{"a": lostAt(&at, &cause)}, consumer.SessionOptions{})
-		k.submit(k.fresh("a")...)
-		k.after(21 * time.Second)
-		k.submit(k.again("a", 2)) // while the second extension is under way
-		k.after(time.Hour)
-		want(t, "end of the handler's context", at, 51*time.Second)
-		k.close()
-	})
+			k := newKept(t, src, steady(1), script{"a": lostAt(&at, &cause)}, consumer.SessionOptions{})
+			k.submit(k.fresh("a")...)
+			k.after(21 * time.Second)
+			k.submit(k.again("a", 2)) // while the second extension is under way
+			k.after(time.Hour)
+			want(t, "end of the handler's context", at, 51*time.Second) // what the newer receipt has
+			k.close()
+		})
+	}
 }
 
 // What had lapsed while it waited is ours again when it comes again.

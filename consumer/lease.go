@@ -31,11 +31,11 @@ func (l *lease) completed() bool { return l != nil && l.claim != nil && l.claim.
 
 // newLease gives w, which is running, its lease. s.mu is held.
 func (s *Session) newLease(w *work, c *idempotency.Claim) *lease {
-	l := &lease{s: s, w: w, claim: c}
-	l.start.Context, l.handle.Context = s.start, s.handle
+	handle := s.handle
 	if c != nil {
-		l.handle.Context = idempotency.NewContext(s.handle, c)
+		handle = idempotency.NewContext(handle, c)
 	}
+	l := &lease{s: s, w: w, claim: c, start: lazy{Context: s.start}, handle: lazy{Context: handle}}
 	w.run.lease.Store(l)
 	return l
 }

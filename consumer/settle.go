@@ -79,9 +79,8 @@ func behind(delay time.Duration) time.Duration {
 // the same call.
 func (s *Session) settleFailure(w *work, o Outcome) bool {
 	group := s.endLane(w)
-	s.letGo(w)
-	s.letGo(group...)
-	if s.settledMeanwhile(w) { // the session was not willing to wait for that and has gone on
+	s.letGo(append(group, w)...) // all at once: no beat extends the others while this waits for one
+	if s.settledMeanwhile(w) {   // the session was not willing to wait for that and has gone on
 		s.deferAll(group, groupFailed(w))
 		return false
 	}
