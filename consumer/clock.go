@@ -2,6 +2,7 @@ package consumer
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -56,14 +57,37 @@ func (c clock) joinBy(now time.Time) time.Time {
 	return t
 }
 
-// at calls fn at t, at once if that has passed, unless it is stopped before.
-func at(t time.Time, fn func()) (stop func() bool) {
-	d := time.Until(t)
-	if d <= 0 {
-		fn()
-		return func() bool { return false }
+// inTurn calls one function at a time and the other at a later one, at once if
+// that has passed, unless it is stopped before. It takes a single timer: a session
+// is over, nearly always, before either time has come.
+func inTurn(t1 time.Time, first func(), t2 time.Time, second func()) (stop func()) {
+	now := time.Now()
+	if !t1.After(now) {
+		first()
+		if !t2.After(now) {
+			second()
+			return func() {}
+		}
+		timer := time.AfterFunc(t2.Sub(now), second)
+		return func() { timer.Stop() }
 	}
-	return time.AfterFunc(d, fn).Stop
+	var then atomic.Pointer[time.Timer]
+	var stopped atomic.Bool
+	timer := time.AfterFunc(t1.Sub(now), func() {
+		then.Store(time.AfterFunc(time.Until(t2), second))
+		if stopped.Load() {
+			then.Load().Stop()
+		}
+		first()
+	})
+	return func() {
+		stopped.Store(true)
+		if !timer.Stop() {
+			if t := then.Load(); t != nil {
+				t.Stop()
+			}
+		}
+	}
 }
 
 // limited is a context that ends, by other means, at a time of its own. It

@@ -62,7 +62,7 @@ func (s *Session) Drain() {
 		s.endStarts(ErrDraining)
 		return
 	}
-	if s.unwatch() {
+	if s.endWatch() {
 		s.endStarts(ErrDraining)
 		s.deferWaiting()
 		s.deferral.Done()

@@ -43,8 +43,8 @@ func batchRun(tb testing.TB, n int, o consumer.SessionOptions) func() {
 }
 
 // Not parallel, as testing.AllocsPerRun asks. The bounds are what it takes
-// today: one for the delivery and one for a goroutine that settles it, and a few
-// for maps that grow differently.
+// today: none for the delivery, one for a goroutine that settles it, and a few for
+// what grows differently.
 //
 //nolint:paralleltest // see above
 func TestCost_AllocationsOfSuccess(t *testing.T) {
@@ -53,8 +53,8 @@ func TestCost_AllocationsOfSuccess(t *testing.T) {
 		o                  consumer.SessionOptions
 		perMessage, perRun float64
 	}{
-		"settles at once": {consumer.SessionOptions{SettlesAtOnce: true}, 1.1, 50},
-		"settles apart":   {consumer.SessionOptions{}, 2.2, 50},
+		"settles at once": {consumer.SessionOptions{SettlesAtOnce: true}, 0.3, 40},
+		"settles apart":   {consumer.SessionOptions{}, 1.5, 40},
 	} {
 		small := testing.AllocsPerRun(100, batchRun(t, few, tt.o))
 		large := testing.AllocsPerRun(20, batchRun(t, many, tt.o))

@@ -17,10 +17,20 @@ import (
 )
 
 // quitter is a slog.Handler that ends the goroutine that logs, as a t.Fatal in
-// a test's handler does.
-type quitter struct{ calls *atomic.Int64 }
+// a test's handler does, or already does so when it is asked whether it is enabled.
+type quitter struct {
+	calls *atomic.Int64
+	soon  bool
+}
 
-func (quitter) Enabled(context.Context, slog.Level) bool { return true }
+func (q quitter) Enabled(context.Context, slog.Level) bool {
+	if q.soon {
+		q.calls.Add(1)
+		runtime.Goexit()
+	}
+	return true
+}
+
 func (q quitter) Handle(context.Context, slog.Record) error {
 	q.calls.Add(1)
 	runtime.Goexit()
@@ -49,12 +59,13 @@ func goexits() map[string]func(cfg *consumer.Config, calls *atomic.Int64) {
 		"Observe a try":            observe(consumer.EventTry),
 		"Observe an outcome":       observe(consumer.EventOutcome),
 		"Observe what is not gone": observe(consumer.EventUnconfirmed),
-		"Logger":                   func(cfg *consumer.Config, calls *atomic.Int64) { cfg.Logger = slog.New(quitter{calls}) },
+		"Logger":                   func(cfg *consumer.Config, calls *atomic.Int64) { cfg.Logger = slog.New(quitter{calls: calls}) },
+		"Logger.Enabled":           func(cfg *consumer.Config, calls *atomic.Int64) { cfg.Logger = slog.New(quitter{calls, true}) },
 		"Redelivery.Backoff":       func(cfg *consumer.Config, calls *atomic.Int64) { cfg.Redelivery.Backoff = backoff(calls) },
 		"Retry.Backoff":            func(cfg *consumer.Config, calls *atomic.Int64) { cfg.Retry.Backoff = backoff(calls) },
 		"all": func(cfg *consumer.Config, calls *atomic.Int64) {
 			cfg.Observe = func(consumer.Event) { calls.Add(1); runtime.Goexit() }
-			cfg.Logger = slog.New(quitter{new(atomic.Int64)})
+			cfg.Logger = slog.New(quitter{calls: new(atomic.Int64)})
 			cfg.Redelivery.Backoff, cfg.Retry.Backoff = backoff(new(atomic.Int64)), backoff(new(atomic.Int64))
 		},
 	}

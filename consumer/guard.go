@@ -25,7 +25,7 @@ func (s *Session) guard(w *work) error {
 	case s.lapsed(w):
 		return ErrLeaseLost
 	}
-	w.d.attempt, w.d.maxAttempts = max(w.d.ReceiveCount, 1), s.queue.MaxReceives
+	w.d.setAttempt(max(w.d.ReceiveCount, 1), s.queue.MaxReceives)
 	switch {
 	case s.c.cfg.Idempotency != nil:
 		return s.claim(w)
@@ -59,7 +59,7 @@ func (s *Session) claim(w *work) error {
 	if w.phase != running {
 		return ErrAbandoned // the message may be read elsewhere by now; its key is free when the lease ends
 	}
-	w.d.attempt, w.d.maxAttempts = claim.Attempt(), s.c.cfg.Redelivery.MaxAttempts
+	w.d.setAttempt(claim.Attempt(), s.c.cfg.Redelivery.MaxAttempts)
 	l := s.newLease(w, claim)
 	if s.clock.deadline.IsZero() {
 		l.expire()
@@ -135,7 +135,7 @@ func (s *Session) refused(w *work, err error) Outcome {
 		o.Delay = s.wholeSeconds(w.d, max(time.Until(held.Until)+idempotency.MaxSkew, time.Second))
 		return o
 	case errors.As(err, &exhausted):
-		w.d.attempt, w.d.maxAttempts = max(exhausted.Attempts, 1), s.c.cfg.Redelivery.MaxAttempts
+		w.d.setAttempt(max(exhausted.Attempts, 1), s.c.cfg.Redelivery.MaxAttempts)
 		return s.reject(o)
 	case errors.Is(err, idempotency.ErrMismatch):
 		return s.reject(o)

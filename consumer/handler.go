@@ -44,15 +44,16 @@ func JSON[T any](fn func(ctx context.Context, v T, m *Message) error) Handler {
 	if fn == nil {
 		return nil // New says so, at construction
 	}
+	quick := plainBody(reflect.TypeFor[T]())
 	return HandlerFunc(func(ctx context.Context, m *Message) error {
-		var v T
-		if err := json.Unmarshal([]byte(m.Body), &v); err != nil {
+		v := new(T)
+		if err := decodeBody(m.Body, v, quick); err != nil {
 			return retry.Permanent(newDecodeError[T](err))
 		}
 		if isNull(m.Body) {
 			return retry.Permanent(newDecodeError[T](errNullBody))
 		}
-		return fn(ctx, v, m)
+		return fn(ctx, *v, m)
 	})
 }
 

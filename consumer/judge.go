@@ -31,7 +31,7 @@ const (
 func (s *Session) judge(w *work, err error) Outcome {
 	o := Outcome{Delivery: w.d, Err: err, Tries: int(w.run.tries.Load())}
 	if o.Tries > 0 {
-		o.Attempt = w.d.attempt
+		o.Attempt = int(w.d.attempt)
 	}
 	switch {
 	case err == nil || w.run.lease.Load().completed():
@@ -44,7 +44,7 @@ func (s *Session) judge(w *work, err error) Outcome {
 		return s.reject(o)
 	case o.Tries == 0:
 		return s.putOff(o, err)
-	case errors.Is(w.run.cut, ErrDraining):
+	case w.run.drained:
 		// Cut by our own drain: not the message's fault.
 		o.Verdict, o.Delay = VerdictDeferred, 0
 		return o
@@ -117,8 +117,7 @@ func (s *Session) wholeSeconds(dl *Delivery, d time.Duration) time.Duration {
 
 // limitHiding notes until when SQS would let the delivery be hidden. It is done
 // when the delivery comes in: an extension moves VisibleUntil later.
-func (s *Session) limitHiding(d *Delivery) {
-	now := time.Now()
+func (s *Session) limitHiding(d *Delivery, now time.Time) {
 	received, margin := now, unknownMargin
 	switch {
 	case !d.VisibleUntil.IsZero() && s.queue.Visibility > 0:
@@ -153,7 +152,7 @@ func (s *Session) tooOld(d *Delivery, delay time.Duration) bool {
 func (s *Session) abandonedOutcome(w *work) Outcome {
 	if w.run.succeeded.Load() {
 		// It is only a hook that has not returned.
-		return Outcome{Delivery: w.d, Verdict: VerdictDone, Attempt: w.d.attempt, Tries: int(w.run.tries.Load())}
+		return Outcome{Delivery: w.d, Verdict: VerdictDone, Attempt: int(w.d.attempt), Tries: int(w.run.tries.Load())}
 	}
 	handle := s.handle
 	if l := w.run.lease.Load(); l != nil {

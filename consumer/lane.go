@@ -25,17 +25,15 @@ type work struct {
 	lane   *lane     // nil on a standard queue
 	next   *work     // in the ready list, in the lane, or among those that joined
 	// out is the outcome as soon as there is one. It is an array so that Settle
-	// can be handed a slice of it. final is set instead where the session has
-	// published without waiting for who is settling it.
-	out   [1]Outcome
-	final *Outcome
-	hold  *hold // nil where the session does not extend
+	// can be handed a slice of it.
+	out  [1]Outcome
+	hold *hold // nil where the session does not extend
 
 	phase    phase
 	roomless bool // was turned away: holds no room
 	staffed  bool // a goroutine that the session counts is settling it
 	apart    bool // and that one does nothing else
-	left     bool // the session has published without waiting for it
+	left     bool // the session has published without waiting for it: the outcome is in Session.finals
 	run      attempt
 }
 
@@ -80,12 +78,19 @@ func (s *Session) enqueue(ws []work) error {
 		return ErrClosed
 	}
 	whole := s.whole && s.inflight == nil
-	if s.inflight == nil {
+	few := whole && len(ws) <= fewEnough
+	if s.inflight == nil && !few {
 		s.inflight = make(map[string]*work, len(ws))
 	}
 	s.unsettled += len(ws)
 	for i := range ws {
-		s.place(&ws[i])
+		w := &ws[i]
+		w.id = w.d.ID
+		if few {
+			s.place(w, find(ws[:i], w.id))
+		} else {
+			s.place(w, s.inflight[w.id])
+		}
 	}
 	if whole {
 		// They are found in the batch from now on: a map of ten thousand is not
@@ -94,6 +99,9 @@ func (s *Session) enqueue(ws []work) error {
 	}
 	s.hire()
 	s.mu.Unlock()
+	if !whole {
+		s.watch()
+	}
 	if s.start.Err() != nil {
 		// The deferral that the end of start set off may have missed these.
 		if s.heart != nil {
@@ -122,9 +130,23 @@ func (s *Session) onTheirWay() iter.Seq[*work] {
 	}
 }
 
-func (s *Session) place(w *work) {
-	w.id = w.d.ID
-	if first := s.inflight[w.id]; first != nil && w.id != "" {
+// fewEnough is how many deliveries are sooner looked through than put into a map.
+const fewEnough = 16
+
+// find gives the first of ws that has the id, or nil.
+func find(ws []work, id string) *work {
+	for i := range ws {
+		if ws[i].id == id {
+			return &ws[i]
+		}
+	}
+	return nil
+}
+
+// place puts w where it belongs; first is the delivery of the same id, if there is
+// one.
+func (s *Session) place(w, first *work) {
+	if first != nil && w.id != "" {
 		w.next, first.joined = first.joined, w
 		if w.d.ReceiveCount >= first.newest.ReceiveCount {
 			first.newest = w.d
@@ -133,7 +155,9 @@ func (s *Session) place(w *work) {
 		return
 	}
 	w.hold = s.newHold(w.d)
-	s.inflight[s.name(w)] = w
+	if s.inflight != nil {
+		s.inflight[s.name(w)] = w
+	}
 	if s.lanes == nil {
 		s.ready.push(w)
 		return

@@ -3,13 +3,16 @@ package consumer
 import (
 	"context"
 	"sync"
+	"time"
 )
 
-// lazy is a context that ends with its parent, or by end. It costs next to nothing
+// lazy is a context that ends with its parent, at a time of its own, or by end. It costs next to nothing
 // until somebody waits for that: of the contexts that are made for each message
 // hardly any is ever waited for.
 type lazy struct {
 	context.Context // the parent
+
+	at time.Time // zero: it has no time of its own
 
 	mu     sync.Mutex
 	ctx    context.Context // nil until somebody has waited
@@ -25,7 +28,7 @@ func (l *lazy) end(cause error) {
 	switch {
 	case l.ctx != nil:
 		l.cancel(cause)
-	case !l.ended && l.Context.Err() == nil: // else the parent was sooner
+	case !l.ended && l.Context.Err() == nil && (l.at.IsZero() || time.Now().Before(l.at)): // else something else was sooner
 		l.ended, l.cause = true, cause
 	}
 }
@@ -37,10 +40,23 @@ func (l *lazy) made() context.Context {
 	case l.ended: // whatever has become of the parent since
 		l.ctx, l.cancel = context.WithCancelCause(context.WithoutCancel(l.Context))
 		l.cancel(l.cause)
-	default:
+	case l.at.IsZero():
 		l.ctx, l.cancel = context.WithCancelCause(l.Context)
+	default:
+		ctx, cancel := context.WithCancelCause(l.Context)
+		timed, stop := context.WithDeadline(ctx, l.at)
+		l.ctx, l.cancel = timed, func(cause error) { cancel(cause); stop() }
 	}
 	return l.ctx
+}
+
+// Deadline implements context.Context.
+func (l *lazy) Deadline() (time.Time, bool) {
+	at, ok := l.Context.Deadline()
+	if l.at.IsZero() || ok && at.Before(l.at) {
+		return at, ok
+	}
+	return l.at, true
 }
 
 // Done implements context.Context.
@@ -54,7 +70,7 @@ func (l *lazy) Done() <-chan struct{} {
 func (l *lazy) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ctx == nil && !l.ended {
+	if l.ctx == nil && !l.ended && l.at.IsZero() {
 		return l.Context.Err()
 	}
 	return l.made().Err()

@@ -91,3 +91,39 @@ func TestLazy_CostsNothing(t *testing.T) {
 		t.Errorf("%v allocations, want one", n)
 	}
 }
+
+// With a time of its own it is like any other context with a deadline, whenever it
+// is looked at.
+func TestLazy_EndsAtItsTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := func() *lazy {
+			return &lazy{Context: context.WithValue(t.Context(), lazyKey{}, "v"), at: time.Now().Add(time.Second)}
+		}
+		ended := begin()
+		child, cancel := context.WithCancel(ended)
+		defer cancel()
+		unasked, released, cut := begin(), begin(), begin()
+		for _, l := range []*lazy{ended, unasked} {
+			if at, ok := l.Deadline(); !ok || !at.Equal(time.Now().Add(time.Second)) || l.Value(lazyKey{}) != "v" {
+				t.Errorf("deadline %v, %t, value %v", at, ok, l.Value(lazyKey{}))
+			}
+		}
+		if released.end(context.Canceled); !errors.Is(released.Err(), context.Canceled) {
+			t.Errorf("released before it was asked: %v", released.Err())
+		}
+		done := cut.Done()
+		if cut.Err() != nil {
+			t.Error("has ended at once")
+		}
+		cut.end(context.Canceled)
+		if <-done; !errors.Is(context.Cause(cut), context.Canceled) {
+			t.Errorf("released after it was asked: %v", context.Cause(cut))
+		}
+		<-child.Done()
+		unasked.end(errLazy) // too late
+		if !errors.Is(context.Cause(child), context.DeadlineExceeded) || !errors.Is(unasked.Err(), context.DeadlineExceeded) {
+			t.Errorf("after the deadline: %v, and %v of one that nobody asked", context.Cause(child), unasked.Err())
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -125,6 +126,25 @@ func TestLog_WarnsWhenReceivesAreUsedUp(t *testing.T) {
 		newConsumer(t, cfg, script{"a": fails, "b": fails}).Process(t.Context(), src, ds)
 		records := log.records(t)
 		if len(records) != 2 || records[0]["warning"] != nil || records[1]["warning"] == nil {
+			t.Errorf("log: %v", records)
+		}
+	})
+}
+
+// What is not written below some level is written if it is somebody's last chance.
+func TestLog_RaisesTheLevelWhenReceivesAreUsedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log lines
+		cfg, src := steady(1), newSource(t)
+		cfg.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		src.queue.MaxReceives = 3
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		ds := []*consumer.Delivery{delivery("a", 2), delivery("b", 3)}
+		wantOutcomes(t, newConsumer(t, cfg, script{}).Process(ctx, src, ds), "a=deferred+10s", "b=deferred+10s")
+		records := log.records(t)
+		if len(records) != 1 || records[0]["message_id"] != "b" || records[0]["level"] != "WARN" {
 			t.Errorf("log: %v", records)
 		}
 	})

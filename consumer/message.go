@@ -1,6 +1,9 @@
 package consumer
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Message is one SQS message, the same whatever host it came through.
 //
@@ -40,7 +43,7 @@ type Message struct {
 	// does not fit into 64 bits), AWSTraceHeader and the rest.
 	System map[string]string
 
-	attempt, maxAttempts int
+	attempt, maxAttempts int32
 }
 
 // Attribute is a message attribute that the sender attached.
@@ -64,7 +67,11 @@ type Attribute struct {
 // function does not).
 func (m *Message) Attempt() (n, max int) {
 	if m.attempt == 0 {
-		return m.ReceiveCount, m.maxAttempts
+		return m.ReceiveCount, int(m.maxAttempts)
 	}
-	return m.attempt, m.maxAttempts
+	return int(m.attempt), int(m.maxAttempts)
+}
+
+func (m *Message) setAttempt(n, most int) {
+	m.attempt, m.maxAttempts = int32(min(n, math.MaxInt32)), int32(min(most, math.MaxInt32)) //nolint:gosec // just made to fit
 }

@@ -71,6 +71,22 @@ func (c *Consumer) observe(e Event) {
 	returned = true
 }
 
+// logs reports whether a line of that level would be written.
+func (c *Consumer) logs(level slog.Level) (enabled bool) {
+	if c.logOff.Load() {
+		return false
+	}
+	returned := false
+	defer func() {
+		if !returned && recover() == nil {
+			c.logOff.Store(true)
+		}
+	}()
+	enabled = c.cfg.Logger.Enabled(context.Background(), level)
+	returned = true
+	return enabled
+}
+
 func (c *Consumer) log(level slog.Level, msg string, attrs ...slog.Attr) {
 	if c.logOff.Load() {
 		return
@@ -111,6 +127,13 @@ func (s *Session) report(o *Outcome) {
 }
 
 func (s *Session) logOutcome(o *Outcome) {
+	level, usedUp := levels[o.Verdict], false
+	if last := s.queue.MaxReceives; last > 0 && o.Delivery.ReceiveCount >= last && !o.Acknowledged() && o.Verdict != VerdictRejected {
+		level, usedUp = max(level, slog.LevelWarn), true
+	}
+	if !s.c.logs(level) {
+		return
+	}
 	attrs := append(s.attrs(o),
 		slog.String("verdict", o.Verdict.String()),
 		slog.Int("attempt", o.Attempt),
@@ -127,9 +150,7 @@ func (s *Session) logOutcome(o *Outcome) {
 	if p, ok := errors.AsType[*PanicError](o.Err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.Stack)))
 	}
-	level := levels[o.Verdict]
-	if last := s.queue.MaxReceives; last > 0 && o.Delivery.ReceiveCount >= last && !o.Acknowledged() && o.Verdict != VerdictRejected {
-		level = max(level, slog.LevelWarn)
+	if usedUp {
 		attrs = append(attrs, slog.String("warning", "receives used up: SQS moves the message to the dead-letter queue at its next receive"))
 	}
 	what := "message not done"

@@ -124,8 +124,10 @@ func (s *Session) end(w *work, o Outcome) (places int) {
 	w.phase = settled
 	s.unsettled--
 	if w.left { // and out may be in use by the goroutine that was left
-		final := o // a copy: taking the address of o itself would allocate for all
-		w.final = &final
+		if s.finals == nil {
+			s.finals = make(map[*work]Outcome)
+		}
+		s.finals[w] = o
 	} else {
 		w.out[0] = o
 	}

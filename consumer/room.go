@@ -1,6 +1,9 @@
 package consumer
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Room is a part of a session's capacity that is set aside for deliveries to
 // come, so that a host receives no more than it can take. It is used once, by
@@ -36,9 +39,9 @@ func (r *Room) Size() int { return r.size }
 // Submit hands over what was received in one call, as [Session.Submit] does, but
 // never waits. It gives back what is left of the room; without deliveries, all.
 func (r *Room) Submit(ds ...*Delivery) error {
-	ws := newWorks(ds)
+	ws, now := newWorks(ds), time.Now()
 	for i := range ws {
-		r.s.limitHiding(ws[i].d)
+		r.s.limitHiding(ws[i].d, now)
 		ws[i].roomless = i >= r.size
 	}
 	taken := min(r.size, len(ds))

@@ -59,7 +59,9 @@ type Session struct {
 	start, handle, last    context.Context
 	endStarts, endHandlers context.CancelCauseFunc
 	release                context.CancelFunc
-	unwatch                func() bool         // keeps the end of start from setting off a deferral
+	watching               sync.Once
+	unwatch                func() bool // keeps the end of start from setting off a deferral; nil if nothing watches it
+	unwatched              atomic.Bool
 	deferral               sync.WaitGroup      // that deferral
 	room                   *semaphore.Weighted // nil without a bound
 	capacity               int
@@ -74,9 +76,10 @@ type Session struct {
 	whole     bool             // what comes next is all that Run brings
 	lanes     map[string]*lane
 	ready     workList
-	workers   int // goroutines that take from ready
-	starting  int // those of them that have not taken anything yet
-	apart     int // goroutines that do nothing but settle
+	workers   int               // goroutines that take from ready
+	starting  int               // those of them that have not taken anything yet
+	apart     int               // goroutines that do nothing but settle
+	finals    map[*work]Outcome // the outcomes of those that were left
 	unsettled int
 	idle      chan struct{} // closed when unsettled drops to 0
 	closed    bool
@@ -86,7 +89,9 @@ type Session struct {
 func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	s := &Session{
 		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
-		probing: make(chan struct{}, 1),
+	}
+	if c.cfg.Idempotency != nil {
+		s.probing = make(chan struct{}, 1)
 	}
 	if s.queue.FIFO {
 		s.lanes = make(map[string]*lane)
@@ -99,10 +104,9 @@ func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 		s.startHeart(o.Beat, maxHold(o.MaxHold))
 	}
 	s.deferral.Add(1)
-	s.unwatch = context.AfterFunc(s.start, func() {
-		defer s.deferral.Done()
-		s.deferWaiting()
-	})
+	if s.heart != nil {
+		s.watch()
+	}
 	return s
 }
 
@@ -133,13 +137,17 @@ func (s *Session) openContexts(o SessionOptions) {
 		return
 	}
 	s.clock = newClock(time.Now(), deadline, o.Reserve, s.c.cfg.TryTimeout)
-	s.handle = &limited{s.handle, s.clock.stop}
+	limits := &[2]limited{{s.handle, s.clock.stop}}
+	s.handle = &limits[0]
 	s.start, s.endStarts = context.WithCancelCause(s.handle)
-	s.start = &limited{s.start, s.clock.lastStart}
-	last, stopLast := context.WithDeadline(s.last, s.clock.answer)
-	keepStarts := at(s.clock.lastStart, func() { s.endStarts(ErrDeadline) })
-	keepHandlers := at(s.clock.stop, func() { s.endHandlers(ErrDeadline) })
-	s.last, s.release = last, func() { keepStarts(); keepHandlers(); stopLast() }
+	limits[1] = limited{s.start, s.clock.lastStart}
+	s.start = &limits[1]
+	last := &lazy{Context: s.last, at: s.clock.answer}
+	keep := inTurn(
+		s.clock.lastStart, func() { s.endStarts(ErrDeadline) },
+		s.clock.stop, func() { s.endHandlers(ErrDeadline) },
+	)
+	s.last, s.release = last, func() { keep(); last.end(context.Canceled) }
 }
 
 // Submit hands deliveries to the session. It blocks while Capacity deliveries
@@ -164,8 +172,9 @@ func newWorks(ds []*Delivery) []work {
 }
 
 func (s *Session) submit(ctx context.Context, ws []work) error {
+	now := time.Now()
 	for i := range ws {
-		s.limitHiding(ws[i].d)
+		s.limitHiding(ws[i].d, now)
 	}
 	if s.room == nil {
 		return s.enqueue(ws)
@@ -249,25 +258,30 @@ func (c *Consumer) Process(ctx context.Context, src Source, ds []*Delivery) []Ou
 
 // Run submits ds, waits until all of them have their outcomes or the session's
 // time is up, and closes the session. The outcomes are in the order of ds.
-func (s *Session) Run(ds []*Delivery) []Outcome {
-	ws := newWorks(ds)
+func (s *Session) Run(ds []*Delivery) []Outcome { return s.runAll(newWorks(ds)) }
+
+// runAll does not hold on to the slice of deliveries.
+//
+//go:noinline
+func (s *Session) runAll(ws []work) []Outcome {
 	s.whole = s.room == nil
 	_ = s.submit(context.Background(), ws)
 	// Once no goroutine is left, all is settled. Waiting for that at once, and
-	// not for the settling first, saves going to sleep twice.
+	// not for the settling first, saves going to sleep twice. And since the end
+	// of start is waited for here, nothing else has to watch for it.
 	select {
 	case <-s.goroutines.zero():
 	case <-s.start.Done():
 	}
 	_ = s.Close(context.Background())
-	outs := make([]Outcome, len(ds))
+	outs := make([]Outcome, len(ws))
 	for i := range ws {
-		if final := ws[i].final; final != nil {
-			outs[i] = *final
+		if ws[i].left {
+			outs[i] = s.finals[&ws[i]]
 		} else {
 			outs[i] = ws[i].out[0]
 		}
-		outs[i].Delivery = ds[i] // not the newest of those that joined
+		outs[i].Delivery = ws[i].d // not the newest of those that joined
 	}
 	return outs
 }

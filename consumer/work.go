@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -16,10 +15,8 @@ import (
 type attempt struct {
 	entered bool         // the guard has let it pass
 	asked   bool         // the store was asked
+	drained bool         // by the time the last try returned, its context had ended with ErrDraining
 	tries   atomic.Int32 // read from outside when the handler is abandoned
-	// cut is the cause with which the handler's context had ended by the time
-	// the last try returned; nil if it had not.
-	cut error
 	// pending is what a try has come to, until that is accounted for: it outlives
 	// a goroutine that runtime.Goexit ends.
 	pending *result
@@ -42,7 +39,7 @@ func (s *Session) work(w *work, fresh bool) {
 			s.exited(w)
 		}
 	}()
-	growStack()
+	growStack(false)
 	ours := w == nil || s.resume(w)
 	for ours {
 		held := s.takeSlot()
@@ -60,14 +57,21 @@ func (s *Session) work(w *work, fresh bool) {
 }
 
 // growStack makes room for a handler's frames while the stack is shallow and
-// cheap to move. A new goroutine begins with a small stack, which decoding a
-// body alone makes grow several times, each time moving all that is on it.
+// cheap to move. A new goroutine begins with a small stack, which a handler of any
+// size makes grow several times, each time moving all that is on it. It is the
+// frame that does it, so what would fill it is never called.
 //
 //go:noinline
-func growStack() byte {
-	var room [8 << 10]byte
-	return room[len(os.Args)%len(room)]
+func growStack(fill bool) byte {
+	if !fill {
+		return 0
+	}
+	room := filler()
+	return room[len(room)-1]
 }
+
+//go:noinline
+func filler() (room [4 << 10]byte) { return room }
 
 // takeSlot waits for a slot until nothing may start any more.
 func (s *Session) takeSlot() bool {
@@ -230,7 +234,7 @@ func (s *Session) try(w *work) (err error) {
 			err, exiting = sound(&PanicError{Value: v, Stack: debug.Stack()}), v == nil
 		}
 		if handle.Err() != nil {
-			w.run.cut = context.Cause(handle)
+			w.run.drained = errors.Is(context.Cause(handle), ErrDraining)
 		}
 		w.run.succeeded.Store(err == nil)
 		if watched || exiting {

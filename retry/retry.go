@@ -81,8 +81,26 @@ func Do(ctx context.Context, p Policy, fn func(ctx context.Context) error) error
 	if err := p.Validate(); err != nil {
 		return fmt.Errorf("retry: invalid policy: %w", err)
 	}
-	r := &run{policy: p.WithDefaults(), ctx: ctx}
+	if ctx.Err() != nil {
+		return &ExhaustedError{Cause: context.Cause(ctx)}
+	}
+	// The first try is the last one nearly always, and costs nothing more then.
+	first := fn(ctx)
+	if first == nil || IsPermanent(first) {
+		return first
+	}
+	return again(ctx, p.WithDefaults(), fn, first)
+}
+
+// again goes on after the first try.
+func again(ctx context.Context, p Policy, fn func(ctx context.Context) error, first error) error {
+	r := &run{policy: p, ctx: ctx, tries: 1, last: first}
+	told := false
 	err := goretry.Do(ctx, r, func(ctx context.Context) error {
+		if !told {
+			told = true
+			return errTransient
+		}
 		r.tries++
 		r.last = fn(ctx)
 		switch {

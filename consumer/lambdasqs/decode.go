@@ -15,10 +15,11 @@ import (
 // and delivery.Message points to message in the same record: a slice of
 // records is neither appended to nor copied from.
 type record struct {
-	delivery    consumer.Delivery
-	message     consumer.Message
-	eventSource string
-	id          string // of the message: the handler is given that, and might change it
+	delivery consumer.Delivery
+	message  consumer.Message
+	// mark is the event source, and the message id once that has been looked at:
+	// the handler is given the message, and might change it there.
+	mark string
 }
 
 // maxBatch is the largest batch size that an event source mapping accepts.
@@ -42,9 +43,12 @@ func decodeEvent(payload []byte) ([]record, error) {
 			return nil, describe(err, len(payload))
 		}
 		records = d.records
+		for i := range records {
+			records[i].derive()
+		}
 	}
-	for i := range records {
-		records[i].derive()
+	for i := range records { // not before: the slab has moved when it grew
+		records[i].delivery.Message = &records[i].message
 	}
 	return records, nil
 }

@@ -18,8 +18,8 @@ func recordsOf(e events.SQSEvent) []record {
 	records := make([]record, len(e.Records))
 	for i := range e.Records {
 		from, to := &e.Records[i], &records[i]
-		to.delivery.Receipt = from.ReceiptHandle
-		to.eventSource = from.EventSource
+		to.delivery.Message, to.delivery.Receipt = &to.message, from.ReceiptHandle
+		to.mark = from.EventSource
 		to.message = consumer.Message{
 			ID:         from.MessageId,
 			Body:       from.Body,
@@ -47,21 +47,25 @@ func attributesOf(from map[string]events.SQSMessageAttribute) map[string]consume
 	return to
 }
 
-// derive links the delivery to its message and fills in what the system
-// attributes say. A value that is missing or makes no sense counts as one that
-// SQS did not give: a message is not refused for its metadata.
+// derive does what describe does, with what is in the map.
 func (r *record) derive() {
-	m := &r.message
-	r.delivery.Message = m
-	if len(m.System) == 0 {
-		m.System = nil
+	system := r.message.System
+	if len(system) == 0 {
+		r.message.System = nil
 	}
-	m.GroupID = m.System["MessageGroupId"]
-	m.DeduplicationID = m.System["MessageDeduplicationId"]
-	m.SentAt = milliseconds(m.System["SentTimestamp"])
-	m.FirstReceivedAt = milliseconds(m.System["ApproximateFirstReceiveTimestamp"])
+	r.describe(system["MessageGroupId"], system["MessageDeduplicationId"], system["SentTimestamp"],
+		system["ApproximateFirstReceiveTimestamp"], system["ApproximateReceiveCount"])
+}
+
+// describe fills in what the system attributes say. A value that is missing or
+// makes no sense counts as one that SQS did not give: a message is not refused
+// for its metadata.
+func (r *record) describe(group, deduplication, sent, firstReceived, receives string) {
+	m := &r.message
+	m.GroupID, m.DeduplicationID = group, deduplication
+	m.SentAt, m.FirstReceivedAt = milliseconds(sent), milliseconds(firstReceived)
 	m.ReceiveCount = 1
-	if n, err := strconv.Atoi(m.System["ApproximateReceiveCount"]); err == nil && n > 1 {
+	if n, err := strconv.Atoi(receives); err == nil && n > 1 {
 		m.ReceiveCount = n
 	}
 }

@@ -4,16 +4,36 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"slices"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// cursor is a place in a JSON text without white space.
+// cursor is a place in a JSON text without white space and control characters.
 type cursor struct {
 	text    []byte
 	at      int
+	escape  int    // the first backslash that is not before at, unless it is before
 	scratch []byte // strings that had escapes
+}
+
+// plain reports whether a text is valid UTF-8 and has no control characters.
+func plain(text []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	control, beyond := uint64(0), uint64(0)
+	rest := text
+	for ; len(rest) >= 8; rest = rest[8:] {
+		w := binary.LittleEndian.Uint64(rest)
+		// The high bits that the first sets may include some that a borrow has
+		// set, but none if there is no control character.
+		control |= (w - ' '*ones) &^ w
+		beyond |= w
+	}
+	for _, b := range rest {
+		control |= (uint64(b) - ' ') &^ uint64(b)
+		beyond |= uint64(b)
+	}
+	return control&highs == 0 && (beyond&highs == 0 || utf8.Valid(text))
 }
 
 // skip goes past what if that is next.
@@ -25,62 +45,89 @@ func (c *cursor) skip(what string) bool {
 	return false
 }
 
+// member goes past one of the names, each quoted and with its colon, and says
+// which it was; -1 if it is none. Those from next on are tried first.
+func (c *cursor) member(names []string, next int) int {
+	for i := next; i < len(names); i++ {
+		if c.skip(names[i]) {
+			return i
+		}
+	}
+	for i := range next {
+		if c.skip(names[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
 // string reads a string into dst, which then refers to the text, or to scratch.
 func (c *cursor) string(dst *[]byte) bool {
 	if !c.skip(`"`) {
 		return false
 	}
-	begin, escaped := c.at, false
-	for {
-		c.at = endOfPlain(c.text, c.at)
-		switch {
-		case c.at >= len(c.text) || c.text[c.at] < ' ':
-			return false
-		case c.text[c.at] == '\\':
-			escaped = true
-			c.at += 2
-			continue
-		}
-		c.at++ // past the quote
-		if !escaped {
-			*dst = c.text[begin : c.at-1]
-			return true
-		}
-		return c.unquote(dst, c.text[begin-1:c.at])
+	n := bytes.IndexByte(c.text[c.at:], '"')
+	if n < 0 {
+		return false
 	}
-}
-
-// unquote appends to scratch what a quoted string with escapes means. If scratch
-// grows, what was read before stays where it was.
-func (c *cursor) unquote(dst *[]byte, quoted []byte) bool {
-	from := len(c.scratch)
-	c.scratch = slices.Grow(c.scratch, len(quoted))
-	s, ok := appendPlainUnquoted(c.scratch, quoted[1:len(quoted)-1])
-	if !ok {
-		var err error
-		if s, err = jsontext.AppendUnquote(c.scratch, quoted); err != nil {
-			return false
-		}
+	if c.escape < c.at {
+		c.findEscape()
 	}
-	c.scratch, *dst = s, s[from:]
+	if c.at+n > c.escape {
+		return c.unescape(dst)
+	}
+	*dst = c.text[c.at : c.at+n]
+	c.at += n + 1
 	return true
 }
 
-// appendPlainUnquoted does so for the escapes of a single character, which are
-// all that a body of JSON needs. It returns false at any other.
-func appendPlainUnquoted(dst, s []byte) ([]byte, bool) {
-	for {
-		i := bytes.IndexByte(s, '\\')
-		if i < 0 {
-			return append(dst, s...), true
-		}
-		c := unescaped[s[i+1]] // a string does not end in a backslash
-		if c == 0 {
-			return dst, false
-		}
-		dst = append(append(dst, s[:i]...), c)
-		s = s[i+2:]
+func (c *cursor) findEscape() {
+	c.escape = len(c.text)
+	if n := bytes.IndexByte(c.text[c.at:], '\\'); n >= 0 {
+		c.escape = c.at + n
 	}
+}
+
+// unescape reads the rest of a string that has escapes, and appends to scratch
+// what it means. If scratch grows, what was read before stays where it was.
+func (c *cursor) unescape(dst *[]byte) bool {
+	s := c.scratch
+	for i := c.at; ; {
+		end := endOfPlain(c.text, i)
+		if end+1 >= len(c.text) {
+			return false
+		}
+		s = append(s, c.text[i:end]...)
+		if c.text[end] == '"' {
+			*dst = s[len(c.scratch):]
+			c.scratch, c.at = s, end+1
+			return true
+		}
+		char := unescaped[c.text[end+1]]
+		if char == 0 {
+			return c.unquote(dst)
+		}
+		s = append(s, char)
+		i = end + 2
+	}
+}
+
+// unquote does so for a string that has escapes of more than one character.
+func (c *cursor) unquote(dst *[]byte) bool {
+	begin, end := c.at-1, endOfPlain(c.text, c.at)
+	for end < len(c.text) && c.text[end] != '"' {
+		end = endOfPlain(c.text, end+2)
+	}
+	if end >= len(c.text) {
+		return false
+	}
+	s, err := jsontext.AppendUnquote(c.scratch, c.text[begin:end+1])
+	if err != nil {
+		return false
+	}
+	*dst = s[len(c.scratch):]
+	c.scratch, c.at = s, end+1
+	return true
 }
 
 // unescaped is what an escape of a single character stands for, 0 if for nothing.
@@ -95,9 +142,8 @@ func (c *cursor) name() []byte {
 	return name
 }
 
-// endOfPlain finds the first byte at i or after it that means something in a
-// JSON string: a quote, a backslash, a control character. Nearly all of an event
-// is strings, so it looks at eight bytes at a time.
+// endOfPlain finds the first quote or backslash at i or after it. It looks at
+// eight bytes at a time.
 func endOfPlain(s []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for ; i+8 <= len(s); i += 8 {
@@ -106,13 +152,13 @@ func endOfPlain(s []byte, i int) int {
 		// be set by its carry, so only the lowest can be trusted, and only that
 		// is looked at.
 		quote, backslash := w^('"'*ones), w^('\\'*ones)
-		match := (quote-ones)&^quote | (backslash-ones)&^backslash | (w-' '*ones)&^w
+		match := (quote-ones)&^quote | (backslash-ones)&^backslash
 		if match &= highs; match != 0 {
 			return i + bits.TrailingZeros64(match)/8
 		}
 	}
 	for ; i < len(s); i++ {
-		if s[i] == '"' || s[i] == '\\' || s[i] < ' ' {
+		if s[i] == '"' || s[i] == '\\' {
 			return i
 		}
 	}

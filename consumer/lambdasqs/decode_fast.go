@@ -3,7 +3,6 @@ package lambdasqs
 import (
 	"encoding/base64"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/ackwise/ackwise/consumer"
 )
@@ -19,8 +18,11 @@ import (
 // and a loop without any framework would leave for all the rest. The strings of
 // a record share one allocation, so a message that is kept keeps no other.
 func decodeUsual(payload []byte) (records []record, ok bool) {
-	u := usual{cursor: cursor{text: payload}}
-	if !utf8.Valid(payload) || !u.skip(`{"Records":[`) {
+	if !plain(payload) {
+		return nil, false
+	}
+	u := usual{cursor: cursor{text: payload, escape: -1}}
+	if !u.skip(`{"Records":[`) {
 		return nil, false
 	}
 	for more := true; more; more = u.skip(",") {
@@ -44,7 +46,33 @@ type usual struct {
 	lastSource, lastARN            string // of the record before: they are all the same
 }
 
-type pair struct{ name, value []byte }
+// pair is a system attribute.
+type pair struct {
+	known int // its place in systemNames, -1 if it has none
+	name  string
+	value []byte
+}
+
+// The fields of a record, in the order in which Lambda writes them.
+const (
+	fieldID = iota
+	fieldReceipt
+	fieldBody
+	fieldSystem
+	fieldAttributes
+	fieldAttributesMD5
+	fieldMD5
+	fieldSource
+	fieldARN
+	fieldRegion
+)
+
+var fieldNames = []string{
+	fieldID: `"messageId":`, fieldReceipt: `"receiptHandle":`, fieldBody: `"body":`,
+	fieldSystem: `"attributes":`, fieldAttributes: `"messageAttributes":`,
+	fieldAttributesMD5: `"md5OfMessageAttributes":`, fieldMD5: `"md5OfBody":`,
+	fieldSource: `"eventSource":`, fieldARN: `"eventSourceARN":`, fieldRegion: `"awsRegion":`,
+}
 
 func (u *usual) record() bool {
 	if !u.skip("{") {
@@ -52,57 +80,74 @@ func (u *usual) record() bool {
 	}
 	u.id, u.receipt, u.body, u.source, u.arn = nil, nil, nil, nil, nil
 	u.system, u.attributes, u.scratch = u.system[:0], nil, u.scratch[:0]
-	seen := 0
+	seen, field := 0, -1
 	for more := true; more; more = u.skip(",") {
-		field := u.field()
-		if field == 0 || seen&field != 0 {
+		field = u.member(fieldNames, field+1)
+		if field < 0 || seen&(1<<field) != 0 || !u.field(field) {
 			return false
 		}
-		seen |= field
+		seen |= 1 << field
 	}
 	return u.skip("}")
 }
 
-// field reads a member of a record and says which it was, as a bit; 0 if it is
-// none of the usual, or not in the usual form.
-func (u *usual) field() int {
+// field reads the value of a field of a record.
+func (u *usual) field(field int) bool {
 	var ignored []byte
-	bit, ok := 0, false
-	switch string(u.name()) {
-	case "messageId":
-		bit, ok = 1<<0, u.string(&u.id)
-	case "receiptHandle":
-		bit, ok = 1<<1, u.string(&u.receipt)
-	case "body":
-		bit, ok = 1<<2, u.string(&u.body)
-	case "attributes":
-		bit, ok = 1<<3, u.readSystem()
-	case "messageAttributes":
-		bit, ok = 1<<4, u.readAttributes()
-	case "md5OfBody":
-		bit, ok = 1<<5, u.string(&ignored)
-	case "md5OfMessageAttributes":
-		bit, ok = 1<<6, u.string(&ignored)
-	case "eventSource":
-		bit, ok = 1<<7, u.string(&u.source)
-	case "eventSourceARN":
-		bit, ok = 1<<8, u.string(&u.arn)
-	case "awsRegion":
-		bit, ok = 1<<9, u.string(&ignored)
+	dst := &ignored
+	switch field {
+	case fieldSystem:
+		return u.readSystem()
+	case fieldAttributes:
+		return u.readAttributes()
+	case fieldID:
+		dst = &u.id
+	case fieldReceipt:
+		dst = &u.receipt
+	case fieldBody:
+		dst = &u.body
+	case fieldSource:
+		dst = &u.source
+	case fieldARN:
+		dst = &u.arn
 	}
-	if !ok {
-		return 0
-	}
-	return bit
+	return u.string(dst)
+}
+
+// The system attributes there are, in the order in which Lambda writes them.
+const (
+	systemReceives = iota
+	systemTrace
+	systemSent
+	systemSequence
+	systemGroup
+	systemSender
+	systemDeduplication
+	systemFirstReceived
+	systemDeadLetterSource
+)
+
+var systemNames = []string{
+	systemReceives: `"ApproximateReceiveCount":`, systemTrace: `"AWSTraceHeader":`, systemSent: `"SentTimestamp":`,
+	systemSequence: `"SequenceNumber":`, systemGroup: `"MessageGroupId":`, systemSender: `"SenderId":`,
+	systemDeduplication: `"MessageDeduplicationId":`, systemFirstReceived: `"ApproximateFirstReceiveTimestamp":`,
+	systemDeadLetterSource: `"DeadLetterQueueSourceArn":`,
 }
 
 func (u *usual) readSystem() bool {
 	if !u.skip("{") {
 		return false
 	}
+	known := -1
 	for more := true; more; more = u.skip(",") {
-		p := pair{name: u.name()}
-		if len(p.name) == 0 || !u.string(&p.value) {
+		known = u.member(systemNames, known+1)
+		p := pair{known: known}
+		if known >= 0 {
+			p.name = systemNames[known][1 : len(systemNames[known])-2]
+		} else {
+			p.name = string(u.name())
+		}
+		if p.name == "" || !u.string(&p.value) {
 			return false
 		}
 		u.system = append(u.system, p)
@@ -171,7 +216,7 @@ func (u *usual) finish(r *record) {
 	if string(u.arn) != u.lastARN {
 		u.lastARN = string(u.arn)
 	}
-	r.eventSource, r.message.QueueARN, r.message.Attributes = u.lastSource, u.lastARN, u.attributes
+	r.mark, r.message.QueueARN, r.message.Attributes = u.lastSource, u.lastARN, u.attributes
 	b := append(append(append(u.buffer[:0], u.id...), u.receipt...), u.body...)
 	for _, p := range u.system {
 		b = append(b, p.value...)
@@ -184,38 +229,17 @@ func (u *usual) finish(r *record) {
 		return s
 	}
 	r.message.ID, r.delivery.Receipt, r.message.Body = cut(len(u.id)), cut(len(u.receipt)), cut(len(u.body))
-	if len(u.system) == 0 {
-		return
+	if len(u.system) > 0 {
+		r.message.System = make(map[string]string, len(u.system))
 	}
-	r.message.System = make(map[string]string, len(u.system))
-	for _, p := range u.system {
-		r.message.System[systemName(p.name)] = cut(len(p.value))
+	var known [systemDeadLetterSource + 1]string
+	for i := range u.system {
+		p := &u.system[i]
+		value := cut(len(p.value))
+		r.message.System[p.name] = value
+		if p.known >= 0 {
+			known[p.known] = value
+		}
 	}
-}
-
-// systemName makes a string of the name of a system attribute, without an
-// allocation for those there are.
-func systemName(name []byte) string {
-	switch string(name) {
-	case "ApproximateReceiveCount":
-		return "ApproximateReceiveCount"
-	case "SentTimestamp":
-		return "SentTimestamp"
-	case "SenderId":
-		return "SenderId"
-	case "ApproximateFirstReceiveTimestamp":
-		return "ApproximateFirstReceiveTimestamp"
-	case "SequenceNumber":
-		return "SequenceNumber"
-	case "MessageGroupId":
-		return "MessageGroupId"
-	case "MessageDeduplicationId":
-		return "MessageDeduplicationId"
-	case "AWSTraceHeader":
-		return "AWSTraceHeader"
-	case "DeadLetterQueueSourceArn":
-		return "DeadLetterQueueSourceArn"
-	default:
-		return string(name)
-	}
+	r.describe(known[systemGroup], known[systemDeduplication], known[systemSent], known[systemFirstReceived], known[systemReceives])
 }

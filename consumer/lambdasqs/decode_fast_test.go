@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -64,11 +65,24 @@ func TestEndOfPlain(t *testing.T) {
 		s := string(rapid.SliceOfN(rapid.SampledFrom([]byte("ab \x00\x01\x1f !\"#[\\]\x7f\x80\xa2\xdc\xff")), 0, 40).Draw(rt, "s"))
 		from := rapid.IntRange(0, len(s)).Draw(rt, "from")
 		want := len(s)
-		if i := strings.IndexFunc(s[from:], func(r rune) bool { return r == '"' || r == '\\' || r < ' ' }); i >= 0 {
+		if i := strings.IndexFunc(s[from:], func(r rune) bool { return r == '"' || r == '\\' }); i >= 0 {
 			want = from + i
 		}
 		if got := endOfPlain([]byte(s), from); got != want {
 			rt.Fatalf("endOfPlain(%q, %d) is %d, want %d", s, from, got, want)
+		}
+	})
+}
+
+// TestPlain compares the look at eight bytes at a time with one at each.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	parts := rapid.SampledFrom([]string{"a", " ", "!", "\x7f", "\x80", "ä", "€", "\xa0", "\x1f", "\x00", "0123456789"})
+	rapid.Check(t, func(rt *rapid.T) {
+		s := strings.Join(rapid.SliceOfN(parts, 0, 30).Draw(rt, "s"), "")
+		want := utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
+		if got := plain([]byte(s)); got != want {
+			rt.Fatalf("plain(%q) is %t", s, got)
 		}
 	})
 }

@@ -57,6 +57,8 @@ var oddities = []string{
 	`{"Records":[{"messageAttributes":{"a":{"stringValue":"x","stringValue":null,"dataType":"y","dataType":null},"b":null}}]}`,
 	`{"Records":[{"messageAttributes":{"a":{"stringValue":"x"}},"messageAttributes":null}]}`,
 	`{"Records":[{"messageAttributes":{"a":{"stringValue":"x"},"a":{"dataType":"String"}},"messageAttributes":{"c":5}}]}`,
+	`{"Records":[{"messageAttributes":{"a":{"stringValue":"x"}},"messageAttributes":{"b":{"stringValue":"y"}}},{"body":"b"}]}`,
+	`{"Records":[{"messageAttributes":{"a":{"stringValue":"x"}}},{"body":"b"}]}`,
 	`{"Records":[{"messageAttributes":{"a":{"binaryValue":[1,2,255]},"b":{"binaryValue":[256]},"c":{"binaryValue":"QQ=="}}}]}`,
 	`{"Records":[{"messageAttributes":{"a":{"binaryValue":"QUJD","binaryValue":[null,null,null,7]}}}]}`,
 	`{"Records":[{"messageAttributes":{"a":{"binaryValue":"QQ\r\n=="},"b":{"binaryValue":"QQ"},"c":{"binaryValue":""}}}]}`,

@@ -27,7 +27,7 @@ func viewsOf(records []record) []view {
 	views := make([]view, len(records))
 	for i := range records {
 		r := &records[i]
-		views[i] = view{*r.delivery.Message, r.delivery.Receipt, r.eventSource, r.delivery.Invalid != nil}
+		views[i] = view{*r.delivery.Message, r.delivery.Receipt, r.mark, r.delivery.Invalid != nil}
 	}
 	return views
 }

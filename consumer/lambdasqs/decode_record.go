@@ -44,7 +44,7 @@ func (d *decoder) recordField(r *record, name string) error {
 	case "body":
 		return d.stringField(r, name, &r.message.Body)
 	case "eventSource":
-		return d.stringField(r, name, &r.eventSource)
+		return d.stringField(r, name, &r.mark)
 	case "eventSourceARN":
 		return d.stringField(r, name, &r.message.QueueARN)
 	case "attributes":

@@ -81,8 +81,8 @@ func TestDecodeFillsMessage(t *testing.T) {
 	if at := r.delivery.SentAt.Location(); at != time.UTC {
 		t.Errorf("times are in %v, want UTC", at)
 	}
-	if r.eventSource != "aws:sqs" {
-		t.Errorf("event source %q", r.eventSource)
+	if r.mark != "aws:sqs" {
+		t.Errorf("event source %q", r.mark)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestDecodeInvalidRecord(t *testing.T) {
 		if got != problems[i] {
 			t.Errorf("record %d: %q, want %q", i, got, problems[i])
 		}
-		read := []string{r.message.ID, r.message.GroupID, r.message.QueueARN, r.delivery.Receipt, r.eventSource}
+		read := []string{r.message.ID, r.message.GroupID, r.message.QueueARN, r.delivery.Receipt, r.mark}
 		want := []string{
 			fmt.Sprintf("%08x-1c2d-4e3f-8a9b-0a1b2c3d4e5f", i+1), fmt.Sprintf("group-%d", i+1),
 			"arn:aws:sqs:eu-central-1:111122223333:orders.fifo", fmt.Sprintf("AQEBwJnK%04dexampleHandle==", i+1), "aws:sqs",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/ackwise/ackwise/consumer"
@@ -62,8 +63,8 @@ func split(records []record) ([]queueBatch, error) {
 	for i := range records {
 		r := &records[i]
 		switch {
-		case r.eventSource != "" && r.eventSource != "aws:sqs":
-			return nil, fmt.Errorf("%w: record %d is of %q, not of aws:sqs", ErrNotSQS, i, r.eventSource)
+		case r.mark != "" && r.mark != "aws:sqs":
+			return nil, fmt.Errorf("%w: record %d is of %q, not of aws:sqs", ErrNotSQS, i, r.mark)
 		case r.message.ID == "":
 			return nil, fmt.Errorf("%w: record %d has no messageId", ErrNotSQS, i)
 		case arn == "":
@@ -73,7 +74,7 @@ func split(records []record) ([]queueBatch, error) {
 	var batches []queueBatch
 	for i := range records {
 		r := &records[i]
-		r.id = r.message.ID
+		r.mark = r.message.ID
 		if r.message.QueueARN == "" {
 			r.message.QueueARN = arn
 		}
@@ -82,24 +83,33 @@ func split(records []record) ([]queueBatch, error) {
 		}
 		batches = add(batches, r, i, len(records))
 	}
-	if len(batches) == 1 {
-		batches[0].at = nil
-	}
 	return batches, nil
 }
 
 func add(batches []queueBatch, r *record, at, size int) []queueBatch {
 	for i := range batches {
 		if b := &batches[i]; b.arn == r.message.QueueARN {
-			b.ds, b.at = append(b.ds, &r.delivery), append(b.at, at)
+			b.ds = append(b.ds, &r.delivery)
+			if b.at != nil {
+				b.at = append(b.at, at)
+			}
 			return batches
 		}
 	}
-	return append(batches, queueBatch{
+	if len(batches) == 1 { // it was the whole event until now
+		batches[0].at = make([]int, 0, size)
+		for i := range at {
+			batches[0].at = append(batches[0].at, i)
+		}
+	}
+	b := queueBatch{
 		arn: r.message.QueueARN,
 		ds:  append(make([]*consumer.Delivery, 0, size), &r.delivery),
-		at:  append(make([]int, 0, size), at),
-	})
+	}
+	if len(batches) > 0 {
+		b.at = append(make([]int, 0, size), at)
+	}
+	return append(batches, b)
 }
 
 func (a *Adapter) runBatch(ctx context.Context, b queueBatch) []consumer.Outcome {
@@ -115,7 +125,6 @@ func (a *Adapter) runBatch(ctx context.Context, b queueBatch) []consumer.Outcome
 // answer picks out the ids that failed.
 func (a *Adapter) answer(records []record, outs []consumer.Outcome) ([]string, error) {
 	var failed []string
-	var seen map[string]struct{}
 	var cause error
 	all := true
 	for i := range outs {
@@ -124,19 +133,29 @@ func (a *Adapter) answer(records []record, outs []consumer.Outcome) ([]string, e
 			all = false
 			continue
 		}
-		if seen == nil {
-			seen, cause = make(map[string]struct{}), o.Err
+		if failed == nil {
+			cause = o.Err
 		}
-		id := records[i].id
-		if _, twice := seen[id]; !twice {
-			seen[id] = struct{}{}
-			failed = append(failed, id)
-		}
+		failed = append(failed, records[i].mark)
 	}
+	failed = once(failed)
 	if len(failed) > 0 && (a.cfg.FailAny || a.cfg.FailWhole && all) {
 		return nil, fmt.Errorf("lambdasqs: %d of %d messages failed, the first one with: %w", len(failed), len(outs), cause)
 	}
 	return failed, nil
+}
+
+// once drops what has occurred before.
+func once(ids []string) []string {
+	if len(ids) < 2 {
+		return ids
+	}
+	seen := make(map[string]struct{}, len(ids))
+	return slices.DeleteFunc(ids, func(id string) bool {
+		_, twice := seen[id]
+		seen[id] = struct{}{}
+		return twice
+	})
 }
 
 const (

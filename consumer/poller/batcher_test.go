@@ -1,0 +1,38 @@
+package poller
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// What a session that has gone on adds after the end is not sent, and whoever waits
+// for it is told.
+func TestBatcher_AddAfterClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		b := newBatcher(t.Context(), time.Second, func(_ context.Context, items []int) []error {
+			sent += len(items)
+			return nil
+		})
+		done := make(chan error, 4)
+		b.add(done, 1, 2)
+		b.close() // does not wait for the linger
+		b.close()
+		b.add(done, 3, 4)
+		b.add(nil, 5)
+		b.flush()
+		time.Sleep(time.Minute)
+		if sent != 2 || len(done) != 4 {
+			t.Fatalf("%d sent, %d results", sent, len(done))
+		}
+		for i, want := range []error{nil, nil, errClosed, errClosed} {
+			if err := <-done; !errors.Is(err, want) {
+				t.Errorf("result %d: %v", i, err)
+			}
+		}
+	})
+}
