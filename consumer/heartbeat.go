@@ -163,6 +163,7 @@ func (s *Session) extended(ws []*work, ds []*Delivery, errs []error, until time.
 		case w.phase == settled || w.newest != ds[i]: // or its newest receipt has a time of its own
 		case err == nil:
 			h.until, h.extended = until, true
+			ds[i].VisibleUntil = until // by the time it is settled no extension is under way
 		case h.released || h.lost:
 		case errors.Is(err, ErrLeaseLost) && w.phase == settling && w.out[0].Acknowledged(): // has just left the queue
 		case errors.Is(err, ErrLeaseLost) && h.extended:

@@ -27,7 +27,8 @@ type Delivery struct {
 	// Receipt is the receipt handle of this receive.
 	Receipt string
 	// VisibleUntil is when the message becomes visible to others unless it is
-	// extended; zero if the host does not know (Lambda does not).
+	// extended; zero if the host does not know (Lambda does not). A session that
+	// extends it keeps this up to date.
 	VisibleUntil time.Time
 	// Invalid is set by a host that could not decode the message. Such a
 	// delivery never reaches the handler and is never parked, since it cannot

@@ -9,13 +9,14 @@ import (
 	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
 )
 
-// batcher sends items by tens: at once when there are ten, and what is fewer when
-// the first of them has waited for linger. It is safe for concurrent use, and ends
+// batcher sends items by tens: at once when there are ten, or as many as there can
+// be, and what is fewer when the first of them has waited for linger. It is safe for concurrent use, and ends
 // with close.
 type batcher[T any] struct {
 	send   func(ctx context.Context, items []T) []error // positional; nil if all went well
 	ctx    context.Context
 	linger time.Duration // 0: nothing waits
+	full   int           // how many items go at once
 	// senders are goroutines that stay: a call of the SDK goes deep, and a new
 	// goroutine's stack would have to grow for each.
 	senders sync.WaitGroup
@@ -33,8 +34,9 @@ type batch[T any] struct {
 	waiters []chan<- error // beside items; nil where nobody waits for the result
 }
 
-func newBatcher[T any](ctx context.Context, linger time.Duration, send func(context.Context, []T) []error) *batcher[T] {
-	return &batcher[T]{ctx: ctx, linger: linger, send: send, work: make(chan batch[T])}
+// newBatcher returns a batcher of which no more than most items can wait at once.
+func newBatcher[T any](ctx context.Context, linger time.Duration, most int, send func(context.Context, []T) []error) *batcher[T] {
+	return &batcher[T]{ctx: ctx, linger: linger, full: min(most, sqsqueue.MaxBatch), send: send, work: make(chan batch[T])}
 }
 
 // add takes items over. Their results go to done, which must have room for them;
@@ -53,7 +55,7 @@ func (b *batcher[T]) add(done chan<- error, items ...T) {
 	for _, item := range items {
 		b.next.items = append(b.next.items, item)
 		b.next.waiters = append(b.next.waiters, done)
-		if len(b.next.items) == sqsqueue.MaxBatch {
+		if len(b.next.items) == b.full {
 			b.dispatch()
 		}
 	}

@@ -14,7 +14,7 @@ func TestBatcher_AddAfterClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		b := newBatcher(t.Context(), time.Second, func(_ context.Context, items []int) []error {
+		b := newBatcher(t.Context(), time.Second, 10, func(_ context.Context, items []int) []error {
 			sent += len(items)
 			return nil
 		})

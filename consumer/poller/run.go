@@ -2,7 +2,6 @@ package poller
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -39,7 +38,7 @@ func newRun(ctx context.Context, p *Poller, q consumer.Queue, t timing) *run {
 	values := context.WithoutCancel(ctx)
 	r.open, r.shut = context.WithCancel(values)
 	r.polls, r.cutPolls = context.WithCancel(values)
-	r.src = newSource(p.queue, q, func(what string, attrs ...slog.Attr) { p.warn(what, attrs...) })
+	r.src = newSource(p.queue, q, capacity, p.warn)
 	r.session = p.c.Open(r.src, consumer.SessionOptions{
 		Context: values, Capacity: capacity, Beat: t.beat, MaxHold: t.hold,
 	})

@@ -31,13 +31,14 @@ type source struct {
 	about       consumer.Queue
 	warn        func(what string, attrs ...slog.Attr)
 	deletes     *batcher[string]
-	changes     *batcher[sqsqueue.Visibility]
+	changes     *batcher[change]
 	giveUp, end context.CancelFunc // of deletes; of all calls
 	flushing    chan struct{}      // closed by Flush
 	hurrying    sync.WaitGroup
 }
 
-func newSource(queue *sqsqueue.Queue, about consumer.Queue, warn func(string, ...slog.Attr)) *source {
+// newSource returns the source of a session of the given capacity.
+func newSource(queue *sqsqueue.Queue, about consumer.Queue, capacity int, warn func(string, ...slog.Attr)) *source {
 	s := &source{queue: queue, about: about, warn: warn, flushing: make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
@@ -47,8 +48,8 @@ func newSource(queue *sqsqueue.Queue, about consumer.Queue, warn func(string, ..
 	if about.FIFO {
 		wait = 0 // the next of the group waits for it
 	}
-	s.deletes = newBatcher(deleting, wait, s.delete)
-	s.changes = newBatcher(ctx, linger, s.change)
+	s.deletes = newBatcher(deleting, wait, capacity, s.delete)
+	s.changes = newBatcher(ctx, linger, sqsqueue.MaxBatch, s.change)
 	return s
 }
 
@@ -67,7 +68,7 @@ func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
 		return nil
 	}
 	var errs []error
-	var changes []sqsqueue.Visibility
+	var changes []change
 	for i := range os {
 		switch o := &os[i]; {
 		case o.Acknowledged():
@@ -76,7 +77,7 @@ func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
 				errs[i] = err[0]
 			}
 		case o.Delay >= 0:
-			changes = append(changes, sqsqueue.Visibility{Receipt: o.Delivery.Receipt, For: o.Delay})
+			changes = append(changes, change{sqsqueue.Visibility{Receipt: o.Delivery.Receipt, For: o.Delay}, o.Delivery.VisibleUntil})
 		}
 	}
 	s.changes.add(nil, changes...)
@@ -108,15 +109,38 @@ func (s *source) hurry(stopped <-chan struct{}) {
 	})
 }
 
+// change is one visibility to be changed, as long as the message is ours.
+type change struct {
+	sqsqueue.Visibility
+
+	until time.Time
+}
+
 // change changes the visibility of one batch of failures. It is an extra: what is
-// not changed comes back when its visibility timeout has passed.
-func (s *source) change(ctx context.Context, changes []sqsqueue.Visibility) []error {
-	errs := s.queue.ChangeVisibility(ctx, changes)
+// not changed comes back when its visibility timeout has passed. What may be
+// visible by now is left out: on a standard queue a change by an older receipt
+// takes the message from whoever has it.
+func (s *source) change(ctx context.Context, changes []change) []error {
+	todo, end := make([]sqsqueue.Visibility, 0, len(changes)), time.Time{}
+	for _, c := range changes {
+		if !time.Now().Before(c.until) {
+			continue
+		}
+		if todo = append(todo, c.Visibility); end.IsZero() || c.until.Before(end) {
+			end = c.until
+		}
+	}
+	if len(todo) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	errs := s.queue.ChangeVisibility(ctx, todo)
 	if failed, first := count(errs); failed > 0 {
 		s.warn("messages that were not done keep the visibility they have",
 			slog.Int("messages", failed), slog.String("error", first.Error()))
 	}
-	return errs
+	return nil // nobody waits for it
 }
 
 // Extend implements consumer.Source: tens per call, four calls at once.
