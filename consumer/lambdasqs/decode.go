@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
 )
 
 // record is one record of an event. The records of an event share one slab,
@@ -44,7 +45,7 @@ func decodeEvent(payload []byte) ([]record, error) {
 		}
 		records = d.records
 		for i := range records {
-			records[i].derive()
+			sqsqueue.Derive(&records[i].message)
 		}
 	}
 	for i := range records { // not before: the slab has moved when it grew

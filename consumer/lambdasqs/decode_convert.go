@@ -1,12 +1,10 @@
 package lambdasqs
 
 import (
-	"strconv"
-	"time"
-
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
 )
 
 // recordsOf converts an event that somebody else has decoded. The result shares
@@ -27,7 +25,7 @@ func recordsOf(e events.SQSEvent) []record {
 			System:     from.Attributes,
 			Attributes: attributesOf(from.MessageAttributes),
 		}
-		to.derive()
+		sqsqueue.Derive(&to.message)
 	}
 	return records
 }
@@ -45,37 +43,4 @@ func attributesOf(from map[string]events.SQSMessageAttribute) map[string]consume
 		to[name] = v
 	}
 	return to
-}
-
-// derive does what describe does, with what is in the map.
-func (r *record) derive() {
-	system := r.message.System
-	if len(system) == 0 {
-		r.message.System = nil
-	}
-	r.describe(system["MessageGroupId"], system["MessageDeduplicationId"], system["SentTimestamp"],
-		system["ApproximateFirstReceiveTimestamp"], system["ApproximateReceiveCount"])
-}
-
-// describe fills in what the system attributes say. A value that is missing or
-// makes no sense counts as one that SQS did not give: a message is not refused
-// for its metadata.
-func (r *record) describe(group, deduplication, sent, firstReceived, receives string) {
-	m := &r.message
-	m.GroupID, m.DeduplicationID = group, deduplication
-	m.SentAt, m.FirstReceivedAt = milliseconds(sent), milliseconds(firstReceived)
-	m.ReceiveCount = 1
-	if n, err := strconv.Atoi(receives); err == nil && n > 1 {
-		m.ReceiveCount = n
-	}
-}
-
-// milliseconds reads a time in milliseconds since 1970, and gives the zero time
-// for everything that is none.
-func milliseconds(s string) time.Time {
-	ms, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

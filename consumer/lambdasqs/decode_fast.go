@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ackwise/ackwise/consumer"
+	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
 )
 
 // decodeUsual decodes an event in the one form in which Lambda writes it: no
@@ -241,5 +242,5 @@ func (u *usual) finish(r *record) {
 			known[p.known] = value
 		}
 	}
-	r.describe(known[systemGroup], known[systemDeduplication], known[systemSent], known[systemFirstReceived], known[systemReceives])
+	sqsqueue.Describe(&r.message, known[systemGroup], known[systemDeduplication], known[systemSent], known[systemFirstReceived], known[systemReceives])
 }

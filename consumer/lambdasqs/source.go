@@ -136,29 +136,13 @@ func (s *source) take() (changes []sqsqueue.Visibility, late bool) {
 	return changes, late
 }
 
-// Extend implements consumer.Source: tens per call, four calls at once.
+// Extend implements consumer.Source.
 func (s *source) Extend(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
 	queue := s.findQueue(ctx)
 	if queue == nil {
 		return nil
 	}
-	errs := make([]error, len(ds))
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, maxCalls)
-	for from := 0; from < len(ds); from += sqsqueue.MaxBatch {
-		part := ds[from:min(from+sqsqueue.MaxBatch, len(ds))]
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			changes := make([]sqsqueue.Visibility, len(part))
-			for i, d0 := range part {
-				changes[i] = sqsqueue.Visibility{Receipt: d0.Receipt, For: d}
-			}
-			copy(errs[from:], queue.ChangeVisibility(ctx, changes))
-		})
-	}
-	wg.Wait()
-	return errs
+	return queue.Extend(ctx, ds, d)
 }
 
 // extendAll is ExtendVisibility's round at the start. It is over before the
@@ -179,14 +163,7 @@ func (s *source) extendAll(ctx context.Context, ds []*consumer.Delivery) {
 // warn logs the first of the errors. A failed visibility call changes no
 // verdict: the message just comes back when its visibility timeout has passed.
 func (s *source) warn(ctx context.Context, what string, errs []error) {
-	failed, first := 0, error(nil)
-	for _, err := range errs {
-		if err != nil {
-			if failed++; first == nil {
-				first = err
-			}
-		}
-	}
+	failed, first := sqsqueue.Failures(errs)
 	if failed == 0 {
 		return
 	}

@@ -21,8 +21,6 @@ const (
 	// farewell what Flush waits for: see Config.Grace.
 	brief    = 2 * time.Second
 	farewell = 1500 * time.Millisecond
-	// extensions is how many calls of one round are in flight at once.
-	extensions = 4
 )
 
 // source is a poller's side of its queue.
@@ -136,33 +134,19 @@ func (s *source) change(ctx context.Context, changes []change) []error {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	errs := s.queue.ChangeVisibility(ctx, todo)
-	if failed, first := count(errs); failed > 0 {
+	if failed, first := sqsqueue.Failures(errs); failed > 0 {
 		s.warn("messages that were not done keep the visibility they have",
 			slog.Int("messages", failed), slog.String("error", first.Error()))
 	}
 	return nil // nobody waits for it
 }
 
-// Extend implements consumer.Source: tens per call, four calls at once.
+// Extend implements consumer.Source.
 func (s *source) Extend(ctx context.Context, ds []*consumer.Delivery, d time.Duration) []error {
-	errs := make([]error, len(ds))
-	var calls sync.WaitGroup
-	slots := make(chan struct{}, extensions)
-	for from := 0; from < len(ds); from += sqsqueue.MaxBatch {
-		part := ds[from:min(from+sqsqueue.MaxBatch, len(ds))]
-		slots <- struct{}{}
-		calls.Go(func() {
-			defer func() { <-slots }()
-			changes := make([]sqsqueue.Visibility, len(part))
-			for i, dl := range part {
-				changes[i] = sqsqueue.Visibility{Receipt: dl.Receipt, For: d}
-			}
-			for i, err := range s.queue.ChangeVisibility(ctx, changes) {
-				errs[from+i] = ours(err)
-			}
-		})
+	errs := s.queue.Extend(ctx, ds, d)
+	for i, err := range errs {
+		errs[i] = ours(err)
 	}
-	calls.Wait()
 	return errs
 }
 
@@ -189,15 +173,4 @@ func (s *source) Flush(context.Context) error {
 	s.hurrying.Wait()
 	s.end()
 	return nil
-}
-
-func count(errs []error) (failed int, first error) {
-	for _, err := range errs {
-		if err != nil {
-			if failed++; first == nil {
-				first = err
-			}
-		}
-	}
-	return failed, first
 }

@@ -7,19 +7,23 @@ import (
 	"github.com/ackwise/ackwise/consumer"
 )
 
-// Derive fills in what a message's system attributes say. A value that is
-// missing or makes no sense counts as one that SQS did not give: a message is
-// not refused for its metadata.
+// Derive does what [Describe] does, with what is in the map of system attributes.
 func Derive(m *consumer.Message) {
 	if len(m.System) == 0 {
 		m.System = nil
 	}
-	m.GroupID = m.System["MessageGroupId"]
-	m.DeduplicationID = m.System["MessageDeduplicationId"]
-	m.SentAt = milliseconds(m.System["SentTimestamp"])
-	m.FirstReceivedAt = milliseconds(m.System["ApproximateFirstReceiveTimestamp"])
+	Describe(m, m.System["MessageGroupId"], m.System["MessageDeduplicationId"], m.System["SentTimestamp"],
+		m.System["ApproximateFirstReceiveTimestamp"], m.System["ApproximateReceiveCount"])
+}
+
+// Describe fills in what the system attributes say. A value that is missing or
+// makes no sense counts as one that SQS did not give: a message is not refused
+// for its metadata.
+func Describe(m *consumer.Message, group, deduplication, sent, firstReceived, receives string) {
+	m.GroupID, m.DeduplicationID = group, deduplication
+	m.SentAt, m.FirstReceivedAt = milliseconds(sent), milliseconds(firstReceived)
 	m.ReceiveCount = 1
-	if n, err := strconv.Atoi(m.System["ApproximateReceiveCount"]); err == nil && n > 1 {
+	if n, err := strconv.Atoi(receives); err == nil && n > 1 {
 		m.ReceiveCount = n
 	}
 }
