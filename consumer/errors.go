@@ -15,6 +15,8 @@ var (
 	ErrDraining = errors.New("the consumer is draining")
 	// ErrLeaseLost: the message may be visible to others by now.
 	ErrLeaseLost = errors.New("the lease on the message was lost")
+	// errHeld is the other reason why a lease ends.
+	errHeld = fmt.Errorf("%w: its handler has taken longer than MaxHold", ErrLeaseLost)
 	// ErrTryTimeout: this try has outlived [Config.TryTimeout].
 	ErrTryTimeout = errors.New("the try has taken longer than TryTimeout")
 )

@@ -17,6 +17,7 @@ type hold struct {
 	extended  bool          // SQS has accepted an extension
 	released  bool          // is being given back: must not be extended any more
 	lost      bool          // until has passed, or SQS has said that the message is not ours
+	lease     lease         // for when the handler runs
 }
 
 // heart extends what is unsettled, and renews the claims with it.
@@ -85,14 +86,20 @@ func (s *Session) round(ctx context.Context) (next time.Time) {
 	now := time.Now()
 	next = now.Add(2 * s.heart.beat) // the next beat is sooner
 	due := make(map[time.Duration][]*work)
-	var lost []*lease
+	var lost, held []*lease
 	s.mu.Lock()
 	for w := range s.onTheirWay() {
 		h := w.hold
 		switch {
 		case h == nil || h.released || h.lost:
-		case !now.Before(h.until):
+		case now.Before(h.until): // see below
+		case h.until.Before(h.limit):
 			lost = append(lost, s.loseHold(w))
+		default:
+			held = append(held, s.loseHold(w))
+		}
+		switch {
+		case h == nil || h.released || h.lost:
 		default:
 			if d := s.extension(h, now); d > 0 {
 				due[d] = append(due[d], w)
@@ -106,7 +113,8 @@ func (s *Session) round(ctx context.Context) (next time.Time) {
 		s.beginExtension(ctx, ws, d)
 	}
 	s.mu.Unlock()
-	loseAll(lost)
+	loseAll(lost, ErrLeaseLost)
+	loseAll(held, errHeld)
 	return next
 }
 
@@ -135,7 +143,7 @@ func (s *Session) beginExtension(ctx context.Context, ws []*work, d time.Duratio
 	s.heart.do(func() {
 		defer close(over)
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(ctx, min(s.heart.beat, extendTimeout))
+		ctx, cancel := context.WithTimeout(ctx, min(max(s.heart.beat, s.queue.Visibility/2), extendTimeout))
 		defer cancel()
 		s.extended(ws, ds, s.src.Extend(ctx, ds, d), began.Add(d))
 	})
@@ -174,7 +182,7 @@ func (s *Session) extended(ws []*work, ds []*Delivery, errs []error, until time.
 		}
 	}
 	s.mu.Unlock()
-	loseAll(lost)
+	loseAll(lost, ErrLeaseLost)
 	if failed > 0 {
 		s.c.log(slog.LevelWarn, "visibility not extended: unless that succeeds in time, the messages are delivered to others too",
 			slog.String("queue", s.queue.ARN), slog.Int("messages", failed), slog.String("error", cause.Error()))
@@ -192,22 +200,25 @@ func (s *Session) loseHold(w *work) *lease {
 	return w.run.lease.Load()
 }
 
-func loseAll(leases []*lease) {
+func loseAll(leases []*lease, cause error) {
 	for _, l := range leases {
 		if l != nil {
-			l.lose(ErrLeaseLost)
+			l.lose(cause)
 		}
 	}
 }
 
-// newHold is the hold of a delivery that has come in; nil where the session does
-// not extend.
-func (s *Session) newHold(d *Delivery) *hold {
+// startHold begins to hold what has come in, where the session does that.
+func (s *Session) startHold(w *work) {
 	if s.heart == nil {
-		return nil
+		w.hold = nil
+		return
 	}
-	received := d.VisibleUntil.Add(-s.queue.Visibility)
-	return &hold{until: d.VisibleUntil, limit: received.Add(s.heart.maxHold)}
+	if w.hold == nil {
+		w.hold = new(hold)
+	}
+	until := w.d.VisibleUntil
+	w.hold.until, w.hold.limit = until, until.Add(maxVisibility-visibilityMargin-s.queue.Visibility)
 }
 
 // rehold takes the time of a newer receipt of the same message. How long it may

@@ -72,22 +72,29 @@ func (l *workList) pop() *work {
 // enqueue puts new work into lanes and ready list, and sees to it that there
 // are goroutines to do it. A message that is on its way already is joined.
 func (s *Session) enqueue(ws []work) error {
+	return s.admit(len(ws), func(i int) *work { return &ws[i] }, ws)
+}
+
+// admit does so for n pieces of work, wherever they are. batch is where they are all
+// together.
+func (s *Session) admit(n int, at func(int) *work, batch []work) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
 	}
 	whole := s.whole && s.inflight == nil
-	few := whole && len(ws) <= fewEnough
+	few := whole && n <= fewEnough
 	if s.inflight == nil && !few {
-		s.inflight = make(map[string]*work, len(ws))
+		s.inflight = make(map[string]*work, n)
 	}
-	s.unsettled += len(ws)
-	for i := range ws {
-		w := &ws[i]
+	s.unsettled += n
+	for i := range n {
+		w := at(i)
 		w.id = w.d.ID
+		s.startHold(w)
 		if few {
-			s.place(w, find(ws[:i], w.id))
+			s.place(w, find(batch[:i], w.id))
 		} else {
 			s.place(w, s.inflight[w.id])
 		}
@@ -95,7 +102,7 @@ func (s *Session) enqueue(ws []work) error {
 	if whole {
 		// They are found in the batch from now on: a map of ten thousand is not
 		// kept for that, nor emptied one by one.
-		s.batch, s.inflight, s.whole = ws, nil, false
+		s.batch, s.inflight, s.whole = batch, nil, false
 	}
 	s.hire()
 	s.mu.Unlock()
@@ -154,7 +161,6 @@ func (s *Session) place(w, first *work) {
 		}
 		return
 	}
-	w.hold = s.newHold(w.d)
 	if s.inflight != nil {
 		s.inflight[s.name(w)] = w
 	}

@@ -35,7 +35,14 @@ func (s *Session) newLease(w *work, c *idempotency.Claim) *lease {
 	if c != nil {
 		handle = idempotency.NewContext(handle, c)
 	}
-	l := &lease{s: s, w: w, claim: c, start: lazy{Context: s.start}, handle: lazy{Context: handle}}
+	l := new(lease)
+	if h := w.hold; h != nil {
+		l = &h.lease
+		if limit := time.Now().Add(s.heart.maxHold); limit.Before(h.limit) {
+			h.limit = limit
+		}
+	}
+	l.s, l.w, l.claim, l.start.Context, l.handle.Context = s, w, c, s.start, handle
 	w.run.lease.Store(l)
 	return l
 }

@@ -33,16 +33,24 @@ func (s *Session) Room(ctx context.Context, atLeast, atMost int) (*Room, error) 
 	return &Room{s, atLeast}, nil
 }
 
+// roomWork is a delivery on its way, in a piece of memory of its own: one that takes
+// long keeps none of those that it was received with.
+type roomWork struct {
+	work work
+	hold hold
+}
+
 // Size is how many deliveries there is room for.
 func (r *Room) Size() int { return r.size }
 
 // Submit hands over what was received in one call, as [Session.Submit] does, but
 // never waits. It gives back what is left of the room; without deliveries, all.
 func (r *Room) Submit(ds ...*Delivery) error {
-	ws, now := newWorks(ds), time.Now()
-	for i := range ws {
-		r.s.limitHiding(ws[i].d, now)
-		ws[i].roomless = i >= r.size
+	ws, now := make([]*roomWork, len(ds)), time.Now()
+	for i, d := range ds {
+		ws[i] = &roomWork{work: work{d: d, newest: d, roomless: i >= r.size}}
+		ws[i].work.hold = &ws[i].hold
+		r.s.limitHiding(d, now)
 	}
 	taken := min(r.size, len(ds))
 	r.s.makeRoom(r.size - taken)
@@ -50,7 +58,7 @@ func (r *Room) Submit(ds ...*Delivery) error {
 	if len(ds) == 0 {
 		return nil
 	}
-	err := r.s.enqueue(ws)
+	err := r.s.admit(len(ws), func(i int) *work { return &ws[i].work }, nil)
 	if err != nil {
 		r.s.makeRoom(taken)
 	}

@@ -35,10 +35,10 @@ type SessionOptions struct {
 	// claims. Every delivery needs a VisibleUntil then, and Beat should be at most
 	// half of the visibility. Default 0: nothing is extended.
 	Beat time.Duration
-	// MaxHold is how long after its receive a message is extended to at the
-	// longest. A handler that takes longer is cancelled, with [ErrLeaseLost], when
-	// that time is over. Default, and at most: 12 hours less a minute, which is
-	// what SQS allows. Without Beat it means nothing.
+	// MaxHold is how long after its handler was entered a message is extended to at
+	// the longest. A handler that takes longer is cancelled, with [ErrLeaseLost],
+	// when that time is over. Default, and at most: 12 hours less a minute from the
+	// receive, which is what SQS allows. Without Beat it means nothing.
 	MaxHold time.Duration
 	// SettlesAtOnce says that the source's Settle never waits for anything.
 	// Settling then needs no goroutine of its own.

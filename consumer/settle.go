@@ -84,7 +84,9 @@ func (s *Session) settleFailure(w *work, o Outcome) bool {
 		s.deferAll(group, groupFailed(w))
 		return false
 	}
-	o.Delivery = s.newest(w)
+	if o.Delivery = s.newest(w); s.ours(w, &o) {
+		o.Delay = s.putOff(Outcome{Delivery: o.Delivery}, ErrLeaseLost).Delay
+	}
 	if len(group) == 0 {
 		s.src.Settle(s.last, []Outcome{o})
 		return s.publish(w, o) == published
@@ -104,6 +106,13 @@ func (s *Session) settleFailure(w *work, o Outcome) bool {
 	}
 	s.tell(append(told, s.concludeAll(group, outs[1:])...))
 	return ours
+}
+
+// ours reports whether a message whose lease was lost, and whose visibility is
+// therefore left as it is, has come once more since then, to us.
+func (s *Session) ours(w *work, o *Outcome) bool {
+	return o.Delay < 0 && o.Delivery != w.d && w.hold != nil && w.run.lease.Load().isLost() &&
+		time.Now().Before(o.Delivery.VisibleUntil)
 }
 
 func groupFailed(head *work) error { return fmt.Errorf("%w (message %s)", ErrGroupFailed, head.d.ID) }

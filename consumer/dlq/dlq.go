@@ -53,6 +53,8 @@ func (q *Queue) Validate() error {
 // dead-letter queue of a redrive policy, it must be of the same type.
 func (q *Queue) Fits(from consumer.Queue) error {
 	switch fifo := sqsqueue.IsFIFO(q.url); {
+	case q.is(from):
+		return fmt.Errorf("%s is the queue that is consumed itself; use another one", q.url)
 	case fifo && !from.FIFO:
 		return fmt.Errorf("%s is a FIFO queue and %s is not; use a standard queue as its dead-letter queue", q.url, from.Name)
 	case !fifo && from.FIFO:

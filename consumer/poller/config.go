@@ -44,15 +44,15 @@ type Config struct {
 	// Default: the queue's own visibility timeout, but at least 10 s.
 	Visibility time.Duration
 	// Beat is how often messages in hand are extended, those that wait for a slot
-	// included, by one call for ten. At most half of Visibility. Default: a third
-	// of it. With an idempotency store the lease of its guard
-	// ([idempotency.Config].Lease) must be at least two beats, since the claims are
-	// renewed with them.
+	// included, by one call for ten, and how often the claims on their keys are
+	// renewed. At most half of Visibility, and half of the lease of the guard
+	// ([idempotency.Config].Lease) with a store. Default: a third of the shorter one.
 	Beat time.Duration
-	// MaxHold is how long a message is kept invisible at the longest, from its
-	// receive. A handler that is still running then is cancelled with
-	// [consumer.ErrLeaseLost], and the message is delivered again: so a handler
-	// that hangs does not keep it for ever. At least Visibility (10 s where that is
+	// MaxHold is how long a message is kept invisible for its handler at the longest.
+	// One that is still running then is cancelled with [consumer.ErrLeaseLost], and
+	// the message is delivered again: so a handler that hangs does not keep it for
+	// ever. What waits for its slot or its turn is kept too, and does not count;
+	// all in all it is at most 12 hours less a minute from the receive. At least Visibility (10 s where that is
 	// the queue's own, which is cut to MaxHold), at most 12 hours less a minute,
 	// which is what SQS allows. Default 1 h, or Visibility if that is longer.
 	MaxHold time.Duration
@@ -63,9 +63,12 @@ type Config struct {
 	Grace time.Duration
 	// Prefetch is how many messages are taken in advance of those that run: no
 	// more than the consumer's Concurrency and this are in hand at once. Less than
-	// 10 costs receive calls that bring less than ten messages. Calls to an SQS
+	// 10 costs receive calls that bring less than ten messages, and deletes of less. Calls to an SQS
 	// that is far away need more of it to keep all slots busy: by as much as is
-	// handled during one round trip. Default 10; negative for none.
+	// handled during one round trip. Negative for none. Default 10. On a FIFO queue
+	// it is nine times Concurrency: SQS fills a receive from one group as long as it
+	// can, the messages behind the first wait for it, and so it takes ten in hand
+	// for each slot to be sure of as many groups as there are slots.
 	Prefetch int
 	// Receivers is how many receive calls may be in flight at once. There is one
 	// while there is little to do, and one more each time that a call brings all
@@ -84,6 +87,7 @@ const (
 	maxVisibility  = 12 * time.Hour
 	longestHold    = maxVisibility - time.Minute
 	minGrace       = time.Second
+	minBeat        = 50 * time.Millisecond
 )
 
 func (cfg *Config) validate(c *consumer.Consumer) error {
@@ -92,6 +96,9 @@ func (cfg *Config) validate(c *consumer.Consumer) error {
 	}
 	if cfg.SQS == nil {
 		return errors.New("SQS is nil; set it to a client, for instance sqs.NewFromConfig(cfg)")
+	}
+	if o := cfg.SQS.Options(); o.Region == "" && o.BaseEndpoint == nil {
+		return errors.New("the SQS client has no region; set AWS_REGION, or the Region of its configuration")
 	}
 	if err := validateURL(cfg.QueueURL); err != nil {
 		return err
@@ -103,8 +110,8 @@ func (cfg *Config) validate(c *consumer.Consumer) error {
 		return fmt.Errorf("Visibility is %v; use %v or less: SQS hides a message no longer", cfg.Visibility, maxVisibility)
 	case cfg.Visibility%time.Second != 0:
 		return fmt.Errorf("Visibility is %v; use whole seconds, which is what SQS takes", cfg.Visibility)
-	case cfg.Beat < 0:
-		return fmt.Errorf("Beat is %v; use 0 for a third of Visibility", cfg.Beat)
+	case cfg.Beat != 0 && cfg.Beat < minBeat:
+		return fmt.Errorf("Beat is %v; use %v or more, or 0 for a third of Visibility", cfg.Beat, minBeat)
 	case cfg.MaxHold < 0:
 		return fmt.Errorf("MaxHold is %v; use 0 for the default of %v", cfg.MaxHold, DefaultMaxHold)
 	case cfg.MaxHold > longestHold:
@@ -161,10 +168,12 @@ func (cfg *Config) timing(c *consumer.Consumer, own time.Duration) (timing, erro
 		t.hold = min(max(DefaultMaxHold, t.visibility), longestHold)
 	}
 	t.visibility = min(t.visibility, t.hold).Truncate(time.Second)
-	if t.beat == 0 {
-		t.beat = t.visibility / 3
-	}
 	guard := c.Config().Idempotency
+	if t.beat == 0 {
+		if t.beat = t.visibility / 3; guard != nil {
+			t.beat = min(t.beat, guard.Lease()/3)
+		}
+	}
 	switch {
 	case t.beat > t.visibility/2:
 		return t, fmt.Errorf("Beat is %v with a Visibility of %v%s; use half of that or less, so that one beat may fail, or 0 for a third",

@@ -110,7 +110,7 @@ func TestNew_ErrorsWithTheConsumer(t *testing.T) {
 			[]string{"DeadLetter", "FIFO"},
 		},
 		"lease below two beats": {
-			consumer.Config{Idempotency: guard}, poller.Config{QueueURL: someURL, Visibility: time.Minute},
+			consumer.Config{Idempotency: guard}, poller.Config{QueueURL: someURL, Visibility: time.Minute, Beat: 20 * time.Second},
 			[]string{"lease", "30s", "Beat 20s", "two beats"},
 		},
 	} {
@@ -137,7 +137,7 @@ func TestRun_ErrorsWithTheQueue(t *testing.T) {
 		says  []string
 	}{
 		"beat":  {20 * time.Second, poller.Config{Beat: 11 * time.Second}, 0, []string{"Beat is 11s", "20s, the queue's own", "half"}},
-		"lease": {2 * time.Minute, poller.Config{}, 30 * time.Second, []string{"lease", "30s", "Beat 40s"}},
+		"lease": {2 * time.Minute, poller.Config{Beat: 40 * time.Second}, 30 * time.Second, []string{"lease", "30s", "Beat 40s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

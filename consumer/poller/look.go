@@ -28,7 +28,8 @@ func (p *Poller) look(ctx context.Context) (sqsqueue.Description, error) {
 		case err == nil:
 			return about, nil
 		case ctx.Err() != nil || final(err):
-			return about, fmt.Errorf("cannot look at the queue (sqs:GetQueueAttributes): %w", err)
+			return about, fmt.Errorf("cannot look at the queue %s in region %q (sqs:GetQueueAttributes): %w",
+				p.cfg.QueueURL, p.cfg.SQS.Options().Region, err)
 		}
 		if noise.due() {
 			p.warn("cannot look at the queue yet", slog.String("error", err.Error()))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ackwise/ackwise/consumer"
 	"github.com/ackwise/ackwise/consumer/internal/sqsqueue"
@@ -31,6 +32,7 @@ type Poller struct {
 	aborted chan struct{} // closed by Abort
 	abort   func()
 	pulse   pulse
+	warning atomic.Bool // a line is being written
 }
 
 // New returns a Poller that runs c. Everything that is wrong with cfg by itself is
@@ -41,12 +43,6 @@ func New(c *consumer.Consumer, cfg Config) (*Poller, error) {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = DefaultGrace
-	}
-	switch {
-	case cfg.Prefetch == 0:
-		cfg.Prefetch = DefaultPrefetch
-	case cfg.Prefetch < 0:
-		cfg.Prefetch = 0
 	}
 	p := &Poller{c: c, cfg: cfg, queue: sqsqueue.New(cfg.SQS, cfg.QueueURL, ""), aborted: make(chan struct{})}
 	p.abort = sync.OnceFunc(func() { close(p.aborted) })
@@ -60,6 +56,20 @@ func New(c *consumer.Consumer, cfg Config) (*Poller, error) {
 		p.guard = guard
 	}
 	return p, nil
+}
+
+// prefetch is Config.Prefetch with its special values resolved.
+func (p *Poller) prefetch() int {
+	switch n := p.cfg.Prefetch; {
+	case n < 0:
+		return 0
+	case n == 0 && sqsqueue.IsFIFO(p.cfg.QueueURL):
+		return (maxReceive - 1) * p.c.Config().Concurrency
+	case n == 0:
+		return DefaultPrefetch
+	default:
+		return n
+	}
 }
 
 // Run looks at the queue and then receives until ctx ends, which begins a drain:
@@ -99,6 +109,9 @@ func (p *Poller) Run(ctx context.Context) error {
 		return fmt.Errorf("poller: %w", err)
 	}
 	t, err := p.cfg.timing(p.c, about.Visibility)
+	if err == nil {
+		err = p.c.CheckQueue(about.Queue) // by its ARN now
+	}
 	if err != nil {
 		return fmt.Errorf("poller: %w", err)
 	}
@@ -124,7 +137,26 @@ func (p *Poller) isAborted() bool {
 	}
 }
 
+// warn writes a line to the consumer's log, whatever its handler does: it may panic,
+// end its goroutine, or block. While it blocks, other lines are left out.
 func (p *Poller) warn(msg string, attrs ...slog.Attr) {
-	defer func() { _ = recover() }() // an extra must not end the process
-	p.c.Logger().LogAttrs(context.Background(), slog.LevelWarn, msg, append(attrs, slog.String("url", p.cfg.QueueURL))...)
+	if !p.warning.CompareAndSwap(false, true) {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer p.warning.Store(false)
+		defer func() { _ = recover() }()
+		p.c.Logger().LogAttrs(context.Background(), slog.LevelWarn, msg, append(attrs, slog.String("url", p.cfg.QueueURL))...)
+	}()
+	patience := time.NewTimer(logGrace)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	}
 }
+
+// logGrace is how long a line of log is waited for.
+const logGrace = 200 * time.Millisecond

@@ -44,8 +44,8 @@ func (r *run) receive() {
 		if err != nil {
 			return // draining
 		}
-		if last == "" && r.src.about.FIFO {
-			last = rand.Text()
+		if last == "" {
+			last = r.attempt()
 		}
 		ds, err := r.poll(room.Size(), last)
 		size := room.Size()
@@ -61,7 +61,7 @@ func (r *run) receive() {
 			return
 		case err != nil:
 			failures++
-			if !r.failing(err, failures) {
+			if !r.failing(err, failures, last) {
 				return
 			}
 			continue
@@ -74,9 +74,25 @@ func (r *run) receive() {
 	}
 }
 
+// attempt is the id of a receive from a FIFO queue: one whose answer was lost and
+// that nobody has made again, so that its messages come now, or a new one.
+func (r *run) attempt() string {
+	if !r.src.about.FIFO {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.lost); n > 0 {
+		id := r.lost[n-1]
+		r.lost = r.lost[:n-1]
+		return id
+	}
+	return rand.Text()
+}
+
 // least is the room that a receive waits for: ten, so that no call is made for
-// less, but never so much that slots stay empty for it.
-func (r *run) least() int { return min(max(r.p.cfg.Prefetch, 1), maxReceive) }
+// less. Where Prefetch is less, it is that, so that no slot stays empty for it.
+func (r *run) least() int { return min(max(r.p.prefetch(), 1), maxReceive) }
 
 // poll makes one receive.
 func (r *run) poll(n int, id string) ([]*consumer.Delivery, error) {
@@ -86,7 +102,7 @@ func (r *run) poll(n int, id string) ([]*consumer.Delivery, error) {
 	ds, err := r.p.queue.Receive(r.polls, n, r.timing.visibility, id)
 	if err == nil {
 		r.mu.Lock()
-		r.received = true
+		r.received, r.noise = true, noise{}
 		r.mu.Unlock()
 	}
 	return ds, err
@@ -94,7 +110,7 @@ func (r *run) poll(n int, id string) ([]*consumer.Delivery, error) {
 
 // failing takes note of a receive that has failed, and waits before the next. It
 // returns false if the receiver is to end.
-func (r *run) failing(err error, n int) bool {
+func (r *run) failing(err error, n int, id string) bool {
 	r.mu.Lock()
 	first, loud := !r.received, r.noise.due()
 	r.mu.Unlock()
@@ -110,6 +126,11 @@ func (r *run) failing(err error, n int) bool {
 			slog.String("error", err.Error()), slog.Int("times", n))
 	}
 	if r.dismiss() {
+		if id != "" {
+			r.mu.Lock()
+			r.lost = append(r.lost, id)
+			r.mu.Unlock()
+		}
 		return false
 	}
 	return wait(r.open, waits(n)) == nil

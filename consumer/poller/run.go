@@ -25,12 +25,13 @@ type run struct {
 
 	mu       sync.Mutex // guards what follows
 	n        int        // receivers
+	lost     []string   // ids of receives whose answers were lost: see attempt
 	received bool       // something was received, even if nothing: receives work
 	noise    noise      // about receives
 }
 
 func newRun(ctx context.Context, p *Poller, q consumer.Queue, t timing) *run {
-	capacity := p.c.Config().Concurrency + p.cfg.Prefetch
+	capacity := p.c.Config().Concurrency + p.prefetch()
 	r := &run{p: p, timing: t, most: p.cfg.Receivers, failed: make(chan error, 1)}
 	if r.most == 0 {
 		r.most = max((capacity+maxReceive-1)/maxReceive, 1)
@@ -38,7 +39,7 @@ func newRun(ctx context.Context, p *Poller, q consumer.Queue, t timing) *run {
 	values := context.WithoutCancel(ctx)
 	r.open, r.shut = context.WithCancel(values)
 	r.polls, r.cutPolls = context.WithCancel(values)
-	r.src = newSource(p.queue, q, capacity, p.warn)
+	r.src = newSource(p.queue, q, capacity, p.prefetch(), p.warn)
 	r.session = p.c.Open(r.src, consumer.SessionOptions{
 		Context: values, Capacity: capacity, Beat: t.beat, MaxHold: t.hold,
 	})

@@ -14,6 +14,8 @@ import (
 const (
 	// linger is how long a delete waits for others to go with.
 	linger = 100 * time.Millisecond
+	// briefly is that where there is less prefetched than a delete takes.
+	briefly = 10 * time.Millisecond
 	// patience is how long a delete is tried for where the visibility is longer:
 	// all that time its message takes up capacity.
 	patience = 30 * time.Second
@@ -32,19 +34,26 @@ type source struct {
 	changes     *batcher[change]
 	giveUp, end context.CancelFunc // of deletes; of all calls
 	flushing    chan struct{}      // closed by Flush
-	hurrying    sync.WaitGroup
+	// confirmations are channels for one delete after another.
+	confirmations sync.Pool
+	hurrying      sync.WaitGroup
 }
 
-// newSource returns the source of a session of the given capacity.
-func newSource(queue *sqsqueue.Queue, about consumer.Queue, capacity int, warn func(string, ...slog.Attr)) *source {
+// newSource returns the source of a session of the given capacity, prefetch
+// included.
+func newSource(queue *sqsqueue.Queue, about consumer.Queue, capacity, prefetch int, warn func(string, ...slog.Attr)) *source {
 	s := &source{queue: queue, about: about, warn: warn, flushing: make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
+	s.confirmations.New = func() any { return make(chan error, 1) }
 	deleting, giveUp := context.WithCancel(ctx)
 	s.giveUp = giveUp
 	wait := linger
-	if about.FIFO {
+	switch {
+	case about.FIFO:
 		wait = 0 // the next of the group waits for it
+	case prefetch < sqsqueue.MaxBatch:
+		wait = briefly // a slot may wait for it
 	}
 	s.deletes = newBatcher(deleting, wait, capacity, s.delete)
 	s.changes = newBatcher(ctx, linger, sqsqueue.MaxBatch, s.change)
@@ -58,9 +67,11 @@ func (s *source) Queue() consumer.Queue { return s.about }
 // once SQS has confirmed them.
 func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
 	if len(os) == 1 && os[0].Acknowledged() {
-		done := make(chan error, 1)
+		done := s.confirmations.Get().(chan error) //nolint:forcetypeassert // nothing else is put there
 		s.deletes.add(done, os[0].Delivery.Receipt)
-		if err := <-done; err != nil {
+		err := <-done // the only one there is
+		s.confirmations.Put(done)
+		if err != nil {
 			return []error{err}
 		}
 		return nil
@@ -117,28 +128,54 @@ type change struct {
 // change changes the visibility of one batch of failures. It is an extra: what is
 // not changed comes back when its visibility timeout has passed. What may be
 // visible by now is left out: on a standard queue a change by an older receipt
-// takes the message from whoever has it.
+// takes the message from whoever has it. So what is about to be goes by itself, to
+// be cut off then.
 func (s *source) change(ctx context.Context, changes []change) []error {
-	todo, end := make([]sqsqueue.Visibility, 0, len(changes)), time.Time{}
+	now := time.Now()
+	parts := [2]part{}
 	for _, c := range changes {
-		if !time.Now().Before(c.until) {
-			continue
-		}
-		if todo = append(todo, c.Visibility); end.IsZero() || c.until.Before(end) {
-			end = c.until
+		switch left := c.until.Sub(now); {
+		case left <= 0:
+		case left < soon:
+			parts[0].add(c)
+		default:
+			parts[1].add(c)
 		}
 	}
-	if len(todo) == 0 {
-		return nil
+	var errs []error
+	for _, p := range parts {
+		errs = append(errs, p.send(ctx, s.queue)...)
 	}
-	ctx, cancel := context.WithDeadline(ctx, end)
-	defer cancel()
-	errs := s.queue.ChangeVisibility(ctx, todo)
 	if failed, first := sqsqueue.Failures(errs); failed > 0 {
 		s.warn("messages that were not done keep the visibility they have",
 			slog.Int("messages", failed), slog.String("error", first.Error()))
 	}
 	return nil // nobody waits for it
+}
+
+// soon is what is left of a visibility that is about to end.
+const soon = 2 * time.Second
+
+// part is changes that are made in one call, until the first of them is of no use.
+type part struct {
+	changes []sqsqueue.Visibility
+	end     time.Time
+}
+
+func (p *part) add(c change) {
+	if len(p.changes) == 0 || c.until.Before(p.end) {
+		p.end = c.until
+	}
+	p.changes = append(p.changes, c.Visibility)
+}
+
+func (p *part) send(ctx context.Context, queue *sqsqueue.Queue) []error {
+	if len(p.changes) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(ctx, p.end)
+	defer cancel()
+	return queue.ChangeVisibility(ctx, p.changes)
 }
 
 // Extend implements consumer.Source.

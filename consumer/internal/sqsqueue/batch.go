@@ -64,6 +64,9 @@ func (q *Queue) options(o *sqs.Options) {
 	}
 }
 
+// entryIDs name entries by their position.
+var entryIDs = [MaxBatch]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
+
 // Visibility is one change of a message's visibility: how long it stays
 // invisible from now.
 type Visibility struct {
@@ -91,7 +94,7 @@ func (q *Queue) changeVisibility(ctx context.Context, how repeat, changes []Visi
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url}
 		for _, i := range todo {
 			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{
-				Id:                aws.String(strconv.Itoa(i)),
+				Id:                &entryIDs[i],
 				ReceiptHandle:     &changes[i].Receipt,
 				VisibilityTimeout: int32(changes[i].For / time.Second), //nolint:gosec // at most 12 hours
 			})
@@ -184,6 +187,11 @@ func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, don
 		}
 		errs[i] = &EntryError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), SenderFault: f.SenderFault}
 		if worth(errs[i]) {
+			again = append(again, i)
+		}
+	}
+	for _, i := range todo {
+		if errs[i] == ErrUnanswered && worth(ErrUnanswered) { //nolint:errorlint // set above
 			again = append(again, i)
 		}
 	}

@@ -2,7 +2,6 @@ package sqsqueue
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -41,7 +40,7 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: make([]types.DeleteMessageBatchRequestEntry, 0, len(todo))}
 		for _, i := range todo {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{
-				Id:            aws.String(strconv.Itoa(i)),
+				Id:            &entryIDs[i],
 				ReceiptHandle: &receipts[i],
 			})
 		}

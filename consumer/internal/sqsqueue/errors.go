@@ -3,10 +3,12 @@ package sqsqueue
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
 // Class is what an error of SQS means for whoever made the call.
@@ -57,6 +59,7 @@ var classes = map[string]Class{
 	"ServiceUnavailable":           ClassRetryable,
 	"RequestThrottled":             ClassRetryable,
 	"Throttling":                   ClassRetryable,
+	"RequestTimeout":               ClassRetryable,
 	"ThrottlingException":          ClassRetryable,
 	"TooManyRequests":              ClassRetryable,
 	"KMS.Throttling":               ClassRetryable,
@@ -71,6 +74,10 @@ var classes = map[string]Class{
 	"KmsAccessDenied":              ClassDenied,
 	"InvalidClientTokenId":         ClassDenied,
 	"UnrecognizedClient":           ClassDenied,
+	"SignatureDoesNotMatch":        ClassDenied,
+	"InvalidSignature":             ClassDenied,
+	"IncompleteSignature":          ClassDenied,
+	"InvalidAddress":               ClassNoQueue,
 	"BatchRequestTooLong":          ClassTooLong,
 	"InvalidMessageContents":       ClassOther,
 	"TooManyEntriesInBatchRequest": ClassOther,
@@ -95,10 +102,19 @@ func Classify(err error) Class {
 	case is[*types.KmsAccessDenied](err):
 		return ClassDenied
 	}
+	class := ClassOther
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return classifyAPI(api)
+		class = classifyAPI(api)
 	}
-	return ClassOther
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && class == ClassOther && passing(answer.HTTPStatusCode()) {
+		return ClassRetryable // from something between SQS and us, whatever its code
+	}
+	return class
+}
+
+// passing reports whether a status says that the same may succeed later.
+func passing(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
 func is[E error](err error) bool {

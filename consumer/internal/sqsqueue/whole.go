@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
@@ -33,5 +34,13 @@ func (w whole) Do(r *http.Request) (*http.Response, error) {
 	c.ContentLength = int64(len(body))
 	c.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	c.Body, _ = c.GetBody()
-	return w.HTTPClient.Do(&c)
+	answer, err := w.HTTPClient.Do(&c)
+	if at, ok := r.Context().Value(answerTime{}).(*time.Time); ok {
+		*at = time.Now()
+	}
+	return answer, err
 }
+
+// answerTime is the key of a *time.Time that is told when the headers of an answer
+// have come. The body may take long, and SQS counts from before that.
+type answerTime struct{}
