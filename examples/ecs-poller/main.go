@@ -55,6 +55,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err := flags.Parse(args); err != nil {
 		return exitSettings
 	}
+	if flags.NArg() > 0 {
+		_, _ = fmt.Fprintf(stderr, "unexpected argument %q: the only one is -healthcheck, with its dash\n", flags.Arg(0))
+		return exitSettings
+	}
 	if *check {
 		if err := askHealth(ctx, getenv("ORDERS_HEALTH_ADDR")); err != nil {
 			_, _ = fmt.Fprintln(stderr, err)

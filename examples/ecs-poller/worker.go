@@ -24,7 +24,8 @@ const budget = 5
 // worker is the poller with its health endpoint.
 type worker struct {
 	poller *poller.Poller
-	health *health // nil: none
+	health *health            // nil: none
+	store  *dynamostore.Store // nil: none
 	log    *slog.Logger
 }
 
@@ -38,7 +39,7 @@ func newWorker(ctx context.Context, s settings, log *slog.Logger) (*worker, erro
 		return nil, errors.New("AWS_REGION is not set: set it to the region of the queue")
 	}
 	client := sqs.NewFromConfig(cfg)
-	c, err := newConsumer(s, cfg, client, log)
+	c, store, err := newConsumer(s, cfg, client, log)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func newWorker(ctx context.Context, s settings, log *slog.Logger) (*worker, erro
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{poller: p, log: log}
+	w := &worker{poller: p, store: store, log: log}
 	if s.HealthAddr != "" {
 		if w.health, err = serveHealth(ctx, s.HealthAddr, p); err != nil {
 			return nil, fmt.Errorf("ORDERS_HEALTH_ADDR: %w", err)
@@ -58,23 +59,23 @@ func newWorker(ctx context.Context, s settings, log *slog.Logger) (*worker, erro
 }
 
 // newConsumer is what a Lambda function would have as well.
-func newConsumer(s settings, cfg aws.Config, client *sqs.Client, log *slog.Logger) (*consumer.Consumer, error) {
+func newConsumer(s settings, cfg aws.Config, client *sqs.Client, log *slog.Logger) (_ *consumer.Consumer, store *dynamostore.Store, err error) {
 	c := consumer.Config{Concurrency: s.Concurrency, Logger: log}
 	if s.DeadLetter != "" {
 		c.DeadLetter = dlq.New(client, s.DeadLetter)
 	}
 	if s.Table != "" {
-		store, err := dynamostore.New(dynamodb.NewFromConfig(cfg), s.Table, dynamostore.Config{})
-		if err != nil {
-			return nil, err
+		if store, err = dynamostore.New(dynamodb.NewFromConfig(cfg), s.Table, dynamostore.Config{}); err != nil {
+			return nil, nil, err
 		}
 		if c.Idempotency, err = idempotency.New(store, idempotency.Config{Logger: log}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c.Key = consumer.Strict(consumer.JSONField("id"))
 		c.Redelivery.MaxAttempts = budget
 	}
-	return consumer.New(consumer.JSON(desk{log}.book), c)
+	made, err := consumer.New(consumer.JSON(desk{log}.book), c)
+	return made, store, err
 }
 
 // run returns nil after a drain.
@@ -82,6 +83,11 @@ func (w *worker) run(ctx context.Context) error {
 	if w.health != nil {
 		defer w.health.close()
 		w.log.Info("health endpoint", slog.String("addr", w.health.addr))
+	}
+	if w.store != nil {
+		if err := w.store.Check(ctx); err != nil { // nothing runs unguarded, so nothing is lost; but nothing may run
+			w.log.Warn("the table of ORDERS_TABLE may not do", slog.Any("error", err))
+		}
 	}
 	w.log.Info("started")
 	return w.poller.RunUntilSignal(ctx)
