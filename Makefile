@@ -6,6 +6,7 @@ MOTO_VERSION         = 5.2.1
 RIE_VERSION          = v0.0.0-20261030222936-bef5c4ba774d
 GOLANGCI_VERSION     = v2.15.0
 GOVULNCHECK_VERSION  = v1.9.0
+SAM_VERSION          = 1.170.0
 
 # How long each fuzz target runs, how often flake repeats, and the most lines a
 # Go file may have.
@@ -21,6 +22,11 @@ MOTO        = $(TOOLS)/moto/$(MOTO_VERSION)
 RIE         = $(TOOLS)/rie/$(RIE_VERSION)/aws-lambda-rie
 GOLANGCI    = $(TOOLS)/golangci-lint/$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK = $(TOOLS)/govulncheck/$(GOVULNCHECK_VERSION)/govulncheck
+SAM         = $(TOOLS)/sam/$(SAM_VERSION)
+
+# SAM cannot set these for the Go compiler; without them the binary may be linked
+# dynamically, and is larger.
+SAM_BUILD = SAM_CLI_TELEMETRY=0 CGO_ENABLED=0 GOFLAGS=-tags=lambda.norpc $(SAM)/bin/sam build
 
 # Runs what follows with everything the wire and runtime tests look for.
 WITH_SERVICES = ACKWISE_RIE=$(RIE) ./scripts/with-moto.sh $(MOTO) $(TOOLS)/moto.log
@@ -52,6 +58,18 @@ lint: $(GOLANGCI) ## check formatting, file length, go vet, golangci-lint and go
 	go vet ./...
 	$(GOLANGCI) run ./...
 	go mod tidy -diff
+
+.PHONY: sam
+sam: $(SAM)/ready ## validate and lint the SAM template, build its functions and check them
+	SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam validate
+	$(SAM)/bin/cfn-lint --template template.yaml
+	$(SAM_BUILD)
+	$(SAM_BUILD) --config-env x86 --build-dir .aws-sam/x86
+	ACKWISE_SAM_BUILDS="arm64=.aws-sam/build x86_64=.aws-sam/x86" go test -count=1 ./internal/templatetest
+
+.PHONY: sam-local
+sam-local: $(SAM)/ready ## run the functions under sam local, in containers
+	./scripts/sam-local-test.sh $(SAM)
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is called
@@ -91,6 +109,9 @@ $(MOTO)/ready:
 
 $(RIE):
 	GOBIN=$(@D) ./scripts/retry.sh go install github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@$(RIE_VERSION)
+
+$(SAM)/ready:
+	PYTHON='$(PYTHON)' ./scripts/install-sam.sh $(SAM) $(SAM_VERSION)
 
 $(GOLANGCI):
 	GOBIN=$(@D) ./scripts/retry.sh go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)

@@ -1,0 +1,138 @@
+package templatetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const day = 24 * 60 * 60
+
+// retention of a queue; SQS's default is 4 days.
+func (s *stack) retention(queue string) int {
+	return number(s.property(queue, "MessageRetentionPeriod"), 4*day)
+}
+
+// deadLetterQueues are those that a redrive policy, of a queue or of a
+// subscription, points at.
+func (s *stack) deadLetterQueues() []string {
+	var all []string
+	for _, kind := range []string{"AWS::SQS::Queue", "AWS::SNS::Subscription"} {
+		for _, name := range s.of(kind) {
+			if q := s.queueOf(text(s.property(name, "RedrivePolicy", "deadLetterTargetArn"))); q != "" && !slices.Contains(all, q) {
+				all = append(all, q)
+			}
+		}
+	}
+	return all
+}
+
+func queueTypes(s *stack) (problems []string) {
+	for _, q := range s.of("AWS::SQS::Queue") {
+		if name := text(s.property(q, "QueueName")); strings.HasSuffix(name, ".fifo") != s.isFIFO(q) {
+			problems = append(problems, fmt.Sprintf("%s is named %s and FifoQueue is %t; "+
+				"a FIFO queue's name ends in .fifo, and no other's", q, name, s.isFIFO(q)))
+		}
+	}
+	for _, topic := range s.of("AWS::SNS::Topic") {
+		fifo := text(s.property(topic, "FifoTopic")) == "true"
+		if name := text(s.property(topic, "TopicName")); strings.HasSuffix(name, ".fifo") != fifo {
+			problems = append(problems, fmt.Sprintf("%s is named %s and FifoTopic is %t; a FIFO topic's name ends in .fifo, and no other's", topic, name, fifo))
+		}
+	}
+	return problems
+}
+
+// redrive: a queue that is worked off has a dead-letter queue of its own type that
+// keeps for longer and takes from this queue alone.
+func redrive(s *stack) (problems []string) {
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	dead := s.deadLetterQueues()
+	for _, m := range s.sources() {
+		if slices.Contains(dead, m.queue) {
+			continue
+		}
+		target := s.queueOf(text(s.property(m.queue, "RedrivePolicy", "deadLetterTargetArn")))
+		if target == "" {
+			complain("%s has no RedrivePolicy with a queue of this template: what fails for good would go round until it expires", m.queue)
+			continue
+		}
+		if s.isFIFO(target) != s.isFIFO(m.queue) {
+			complain("%s: FifoQueue is %t, and %t for %s; a dead-letter queue is of its source's type", target, s.isFIFO(target), s.isFIFO(m.queue), m.queue)
+		}
+		arn := text(get(s.property(target, "RedriveAllowPolicy"), "sourceQueueArns"))
+		if text(s.property(target, "RedriveAllowPolicy", "redrivePermission")) != "byQueue" ||
+			arn != "[arn:aws:sqs"+arnStem+text(s.property(m.queue, "QueueName"))+"]" {
+			complain("%s.RedriveAllowPolicy is not byQueue with the ARN of %s alone, but %s; "+
+				"other queues could use it, or this one could not", target, m.queue, arn)
+		}
+	}
+	for _, q := range dead {
+		if s.retention(q) != 14*day {
+			complain("%s.MessageRetentionPeriod is %d; keep dead letters for %d, 14 days", q, s.retention(q), 14*day)
+		}
+		for _, other := range s.of("AWS::SQS::Queue") {
+			if s.queueOf(text(s.property(other, "RedrivePolicy", "deadLetterTargetArn"))) == q && s.retention(other) >= s.retention(q) {
+				complain("%s keeps messages for %d s and its dead-letter queue %s for %d s; "+
+					"a message's age counts on there, so keep them longer", other, s.retention(other), q, s.retention(q))
+			}
+		}
+	}
+	return problems
+}
+
+// AT-06.
+func receives(s *stack) (problems []string) {
+	attempts := number(s.property("OrdersFunction", "Environment", "Variables", "ORDERS_MAX_ATTEMPTS"), 0)
+	if attempts == 0 {
+		return []string{"OrdersFunction has no ORDERS_MAX_ATTEMPTS"}
+	}
+	for _, q := range s.of("AWS::SQS::Queue") {
+		if s.property(q, "RedrivePolicy") == nil {
+			continue
+		}
+		n := number(s.property(q, "RedrivePolicy", "maxReceiveCount"), 0)
+		if n < 5 || n <= attempts {
+			problems = append(problems, fmt.Sprintf("%s.RedrivePolicy.maxReceiveCount is %d; make it 5 or more "+
+				"and more than ORDERS_MAX_ATTEMPTS, %d: SQS counts throttled and deferred deliveries too", q, n, attempts))
+		}
+	}
+	return problems
+}
+
+func subscriptions(s *stack) (problems []string) {
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	all := s.of("AWS::SNS::Subscription")
+	if len(all) == 0 {
+		complain("no topic is subscribed to a queue")
+	}
+	for _, name := range all {
+		queue := s.queueOf(text(s.property(name, "Endpoint")))
+		dead := s.queueOf(text(s.property(name, "RedrivePolicy", "deadLetterTargetArn")))
+		switch {
+		case queue == "" || text(s.property(name, "Protocol")) != "sqs":
+			complain("%s is not to a queue of this template", name)
+		case dead == "":
+			complain("%s has no RedrivePolicy: what SNS cannot deliver would be lost", name)
+		case slices.Contains(s.redriveTargets(), dead):
+			complain("%s uses %s, the dead-letter queue of a queue; what was never delivered has nothing to do there", name, dead)
+		case s.isFIFO(dead) != s.isFIFO(queue):
+			complain("%s: its dead-letter queue %s and its queue %s are not of one type", name, dead, queue)
+		case text(s.property(name, "RawMessageDelivery")) != "true":
+			complain("%s has no RawMessageDelivery: true; orders would come in SNS's envelope, with their attributes inside it", name)
+		}
+		if fifo := strings.HasSuffix(text(s.property(name, "TopicArn")), ".fifo"); queue != "" && fifo != s.isFIFO(queue) {
+			complain("%s: topic and queue %s are not of one type", name, queue)
+		}
+	}
+	return problems
+}
+
+// redriveTargets are the dead-letter queues of queues.
+func (s *stack) redriveTargets() []string {
+	var all []string
+	for _, q := range s.of("AWS::SQS::Queue") {
+		all = append(all, s.queueOf(text(s.property(q, "RedrivePolicy", "deadLetterTargetArn"))))
+	}
+	return all
+}

@@ -1,0 +1,210 @@
+#!/bin/sh
+# Runs the functions of template.yaml under `sam local`: each sample event is
+# invoked and its answer compared, then 100 orders go from a queue through `sam
+# local start-lambda`.
+#
+#   scripts/sam-local-test.sh SAM_DIRECTORY
+#
+# SAM_DIRECTORY, an absolute path, is where scripts/install-sam.sh installed the SAM
+# CLI. A container engine that answers is used as it is, with AWS's own image. Where
+# none answers, this script starts one (dockerd, as root; Debian: apt-get install
+# docker.io), in a network of its own, and stops it again; where the image cannot be
+# pulled, a stand-in is made of Debian's busybox. Exits with 75, and says NOT RUN, if
+# there is no engine to be had: that is neither passed nor failed.
+set -eu
+cd "$(dirname "$0")/.."
+here=$PWD/scripts
+
+sam=$1/bin/sam
+inside=${2:-}
+not_run=75
+port=9324        # of the queue's API
+lambda_port=3001 # of sam local start-lambda
+engine=''
+server=''
+
+export SAM_CLI_TELEMETRY=0
+# Not the user's account: no function here may reach it.
+export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=example AWS_DEFAULT_REGION=us-east-1
+unset AWS_PROFILE AWS_SESSION_TOKEN 2>/dev/null || true
+
+not_run() {
+	echo "NOT RUN: $1" >&2
+	exit "$not_run"
+}
+
+[ "$(uname -s)" = Linux ] || not_run "this script knows the networks of container engines on Linux only"
+case $(uname -m) in
+x86_64 | amd64) architecture=x86_64 config=x86 ;;
+aarch64 | arm64) architecture=arm64 config=default ;;
+*) not_run "$(uname -m) is no processor that Lambda has" ;;
+esac
+image=public.ecr.aws/lambda/provided:al2023-$architecture
+built=.aws-sam/local-$architecture
+debs=.tools/sam-local
+
+# --- Outside: build, and see what there is ----------------------------------------
+
+# A static busybox, for a stand-in. It is fetched here, since a network of its own
+# has no way out.
+fetch_busybox() {
+	[ -x "$debs/busybox" ] && return
+	rm -rf "$debs"
+	mkdir -p "$debs"
+	if [ -x /bin/busybox ] && ! ldd /bin/busybox >/dev/null 2>&1; then
+		cp /bin/busybox "$debs/busybox"
+		return
+	fi
+	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || return 1
+	(cd "$debs" && "$here/retry.sh" apt-get -q download busybox-static >/dev/null 2>&1) || return 1
+	dpkg-deb -x "$debs"/busybox-static_*.deb "$debs/deb"
+	cp "$debs/deb/bin/busybox" "$debs/busybox"
+}
+
+if [ -z "$inside" ]; then
+	CGO_ENABLED=0 GOFLAGS=-tags=lambda.norpc "$sam" build --config-env "$config" --build-dir "$built"
+	go build -o "$built/samlocal" ./internal/samlocal
+	command -v docker >/dev/null || not_run "there is no docker command (Debian: apt-get install docker.io)"
+	if docker info >/dev/null 2>&1; then
+		if docker pull --quiet "$image" >/dev/null 2>&1 || docker image inspect "$image" >/dev/null 2>&1; then
+			exec "$here/sam-local-test.sh" "$1" real
+		fi
+		fetch_busybox || not_run "$image cannot be pulled, and there is no static busybox to make a stand-in of (Debian: apt-get install busybox-static)"
+		exec "$here/sam-local-test.sh" "$1" stand-in
+	fi
+	command -v dockerd >/dev/null || not_run "no container engine answers, and there is no dockerd to start (Debian: apt-get install docker.io)"
+	[ "$(id -u)" = 0 ] || not_run "no container engine answers, and only root can start one"
+	unshare --net true 2>/dev/null || not_run "no container engine answers, and a network for one cannot be made (unshare --net)"
+	fetch_busybox || not_run "there is no static busybox to make an image of (Debian: apt-get install busybox-static)"
+	exec unshare --net "$here/sam-local-test.sh" "$1" own
+fi
+
+# --- Inside: with an engine -------------------------------------------------------
+
+# Everything that is talked to is on this machine.
+export NO_PROXY='*' no_proxy='*'
+
+work=$(mktemp -d)
+cleanup() {
+	code=$?
+	trap - EXIT HUP INT TERM
+	if [ -n "$server" ]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+	fi
+	if [ "$inside" = stand-in ]; then
+		# Under the name of AWS's image, they must not be found there later.
+		docker image rm --force "$image" "$rapid" >/dev/null 2>&1 || true
+	fi
+	if [ -n "$engine" ]; then
+		docker ps --quiet | xargs -r docker kill >/dev/null 2>&1 || true
+		kill "$engine" 2>/dev/null || true
+		wait "$engine" 2>/dev/null || true
+		umount "$work"/exec/netns/* 2>/dev/null || true # dockerd leaves it
+	fi
+	rm -rf "$work" || true
+	exit "$code"
+}
+trap cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# In a network of its own the engine can have any addresses, and needs no firewall:
+# its proxy forwards the ports of containers.
+start() {
+	ip link set lo up
+	DOCKER_HOST=unix://$work/docker.sock
+	export DOCKER_HOST
+	dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" --host "$DOCKER_HOST" \
+		--iptables=false --ip6tables=false --ip-forward=false --ip-masq=false --bip="$gateway/24" >"$work/log" 2>&1 &
+	engine=$!
+	waited=0
+	until docker info >/dev/null 2>&1; do
+		waited=$((waited + 1))
+		if ! kill -0 "$engine" 2>/dev/null || [ "$waited" -ge 60 ]; then
+			tail -n 20 "$work/log" >&2
+			not_run "dockerd does not start"
+		fi
+		sleep 1
+	done
+}
+
+# SAM adds AWS's runtime interface emulator to the image, which then starts the
+# function. What the image has to have for it is a shell, mv and chmod, for SAM's
+# build, and some folders: a static Go program needs nothing else.
+stand_in() {
+	for folder in bin tmp opt var/task var/runtime var/rapid; do mkdir -p "$work/image/$folder"; done
+	chmod 1777 "$work/image/tmp"
+	cp "$debs/busybox" "$work/image/bin/busybox"
+	for tool in sh mv chmod cp rm; do ln -s busybox "$work/image/bin/$tool"; done
+	tar -C "$work/image" -c . | docker import --change 'ENV PATH=/bin' --change 'WORKDIR /var/task' - "$image" >/dev/null
+}
+
+rapid=public.ecr.aws/lambda/provided:al2023-rapid-$architecture # SAM's name for image and emulator
+gateway=172.31.255.1
+if [ "$inside" = own ]; then
+	start
+else
+	gateway=$(docker network inspect bridge --format '{{range .IPAM.Config}}{{.Gateway}} {{end}}' | cut -d' ' -f1)
+fi
+if [ "$inside" = real ]; then
+	echo "engine: the one that answers; image: $image"
+else
+	stand_in
+	echo "engine: $([ "$inside" = own ] && echo 'started here, in a network of its own' || echo 'the one that answers'); image: a stand-in for $image"
+fi
+
+# SAM looks for its configuration beside the template. The image is there: it need
+# not ask a registry whether there is a newer one.
+local_flags="--template $built/template.yaml --config-file $PWD/samconfig.toml --config-env $config --skip-pull-image"
+
+# --- Each sample event ------------------------------------------------------------
+
+failures=0
+for answer in events/answers/*.json; do
+	name=$(basename "$answer" .json)
+	function=OrdersFunction
+	[ "$name" != dead-letters ] || function=FindingsFunction
+	# shellcheck disable=SC2086 # flags are words
+	if ! "$sam" local invoke "$function" --event "events/$name.json" $local_flags >"$work/answer" 2>"$work/output"; then
+		echo "FAILED  $name: sam local invoke" >&2
+		cat "$work/output" >&2
+		exit 1
+	fi
+	# SAM writes the answer anew, with spaces and a line break.
+	if [ "$(tr -d ' \n' <"$work/answer")" = "$(tr -d ' \n' <"$answer")" ]; then
+		echo "ok      $function $name"
+	else
+		failures=$((failures + 1))
+		echo "FAILED  $function $name: answered $(cat "$work/answer"), want $(cat "$answer")" >&2
+		cat "$work/output" >&2
+	fi
+done
+
+# --- A queue of orders ------------------------------------------------------------
+
+cat >"$work/env.json" <<JSON
+{"Parameters": {"AWS_ENDPOINT_URL": "http://queue.local:$port", "ORDERS_TABLE": "", "ORDERS_MAX_ATTEMPTS": "5",
+  "ORDERS_DEAD_LETTER_URL": "http://queue.local:$port/000000000000/orders-dead"}}
+JSON
+# shellcheck disable=SC2086 # flags are words
+"$sam" local start-lambda $local_flags --env-vars "$work/env.json" --add-host "queue.local:$gateway" \
+	--host 127.0.0.1 --port "$lambda_port" >"$work/start-lambda" 2>&1 &
+server=$!
+waited=0
+until "$1/bin/python" -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1).close()' "$lambda_port" 2>/dev/null; do
+	waited=$((waited + 1))
+	if ! kill -0 "$server" 2>/dev/null || [ "$waited" -ge 60 ]; then
+		cat "$work/start-lambda" >&2
+		echo "sam local start-lambda does not start" >&2
+		exit 1
+	fi
+	sleep 1
+done
+if ! "$built/samlocal" -n 100 -listen "$gateway:$port" -endpoint "http://127.0.0.1:$lambda_port"; then
+	cat "$work/start-lambda" >&2
+	exit 1
+fi
+[ "$failures" = 0 ] || exit 1
+echo "passed: the sample events and 100 orders, under $("$sam" --version)"
