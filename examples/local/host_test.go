@@ -192,7 +192,8 @@ func TestHostFails(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
 		hostLambda: "local: sqstest: event source: ",
-		hostPoller: "local: poller: cannot look at the queue https://sqs.us-east-1.amazonaws.com/000000000000/orders in region \"us-east-1\" (sqs:GetQueueAttributes): ",
+		hostPoller: "local: poller: cannot look at the queue https://sqs.us-east-1.amazonaws.com/000000000000/orders " +
+			`in region "us-east-1" (sqs:GetQueueAttributes): `,
 	} {
 		r := staged(t, host, "", func(s *stage) {
 			s.server.Inject(sqstest.Fault{Action: "GetQueueAttributes", Err: sqstest.AccessDenied()})
