@@ -22,13 +22,43 @@ const maxLine = 8 << 20
 type input struct {
 	name  string
 	lines []line
-	notes []string // what may not be meant as it stands
+	notes []note // what may not be meant as it stands
+}
+
+// note is a remark on one line.
+type note struct {
+	text string
+	// handler is a remark on what the handler of this program makes of it.
+	handler bool
+}
+
+// remarks are the notes that matter to whom the messages go to.
+func (in *input) remarks(o options) (texts []string) {
+	twice := 0
+	for _, l := range in.lines {
+		if l.twice {
+			twice++
+		}
+	}
+	for _, n := range in.notes {
+		if !n.handler || o.invoke.url == "" {
+			texts = append(texts, n.text)
+		}
+	}
+	if twice > 0 && o.invoke.url != "" {
+		texts = append(texts, fmt.Sprintf("%s with \"twice\" will not be delivered twice: with -invoke nobody sees when the function is at it",
+			plural(twice, "message", "messages")))
+	}
+	return texts
 }
 
 // read reads the messages that the options name. An error names file and line.
 func read(o options, stdin io.Reader) (*input, error) {
 	switch o.file {
 	case "":
+		if o.invoke.queue != "" {
+			return &input{}, nil // what is in the queue
+		}
 		return parse("sample.jsonl", bytes.NewReader(sample))
 	case "-":
 		return parse("standard input", stdin)
@@ -63,8 +93,9 @@ func parse(name string, r io.Reader) (*input, error) {
 			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		l.number = n
-		if note != "" {
-			in.notes = append(in.notes, fmt.Sprintf("%s:%d: %s", name, n, note))
+		if note.text != "" {
+			note.text = fmt.Sprintf("%s:%d: %s", name, n, note.text)
+			in.notes = append(in.notes, note)
 		}
 		in.lines = append(in.lines, l)
 	}
@@ -80,33 +111,33 @@ func parse(name string, r io.Reader) (*input, error) {
 	return in, nil
 }
 
-func parseLine(text []byte) (l line, note string, err error) {
+func parseLine(text []byte) (l line, n note, err error) {
 	if !utf8.Valid(text) {
-		return l, "", errors.New("the line is not valid UTF-8, which SQS asks for")
+		return l, n, errors.New("the line is not valid UTF-8, which SQS asks for")
 	}
 	if !json.Valid(text) {
-		return l, "", syntaxError(text)
+		return l, n, syntaxError(text)
 	}
 	e, odd := envelopeOf(text)
 	if e == nil {
 		if odd != "" {
-			note = fmt.Sprintf("it has a member %q beside \"body\", so the whole line is taken for the body", odd)
+			n.text = fmt.Sprintf("it has a member %q beside \"body\", so the whole line is taken for the body", odd)
 		}
 		l.message.Body, err = bodyOf(text)
 	} else {
 		l, err = e.line()
 	}
 	if err != nil {
-		return l, "", err
+		return l, n, err
 	}
 	var o order
 	if json.Unmarshal([]byte(l.message.Body), &o) == nil {
 		l.order = o.id
 		if _, err := parseSimulation(o.simulate); err != nil {
-			note = err.Error() + "; the handler takes it for a good order"
+			n = note{err.Error() + "; the handler takes it for a good order", true}
 		}
 	}
-	return l, note, nil
+	return l, n, nil
 }
 
 // syntaxError says where a line stops being JSON.

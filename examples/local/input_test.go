@@ -53,7 +53,7 @@ null`
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	if in.notes != nil {
-		t.Errorf("notes: %q", in.notes)
+		t.Errorf("notes: %v", in.notes)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestNotes(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
-		if diff := cmp.Diff([]string{want}, in.notes); diff != "" {
+		if diff := cmp.Diff([]string{want}, in.remarks(options{})); diff != "" {
 			t.Errorf("%s: notes (-want +got):\n%s", line, diff)
 		}
 		r := program(t, line, 0, "-f", "-")
@@ -178,7 +178,9 @@ func TestHelp(t *testing.T) {
 	r := program(t, "", 0, "-help")
 	r.want(t, exitOK)
 	for _, part := range []string{"-speed", "-dlq", "-host", "-store", "-timeout", "flaky:N", `"attributes"`,
-		"local -store memory", "local -host poller", "\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", `"go run" makes 1 of all but 0`} {
+		"local -store memory", "local -host poller",
+		"local -invoke URL", "-listen 0.0.0.0:9324", "host.docker.internal", "-function-timeout",
+		"\n  0 ", "\n  1 ", "\n  2 ", "\n  130 ", `"go run" makes 1 of all but 0`} {
 		if !strings.Contains(r.stderr, part) {
 			t.Errorf("the help lacks %q", part)
 		}

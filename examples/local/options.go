@@ -17,6 +17,7 @@ type options struct {
 	host    string
 	timeout time.Duration
 	verbose bool
+	invoke  invocation // zero: the handler runs here
 }
 
 // Values of the flag -dlq.
@@ -45,6 +46,7 @@ Runs a handler on messages, with an embedded SQS, and accounts for each of them.
   local -store memory      with an idempotency store: what is done is not done
                            again
   local -host poller       in a process that lives for long, not in Lambda
+  local -invoke URL        a function of your own, in another process; see below
 
 Flags:
 `
@@ -82,7 +84,7 @@ Exit codes:
   130  interrupted: once to finish what runs, twice to quit at once
 "go run" makes 1 of all but 0; build the program to see them:
   go build -o local ./examples/local && ./local
-`
+` + invokeFormat
 
 // errHelp asks for exit code 0.
 var errHelp = flag.ErrHelp
@@ -103,6 +105,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		"or poller (what a container would run)")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give up after so long")
 	f.BoolVar(&o.verbose, "v", false, "show each outcome")
+	o.invoke.define(f)
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			f.SetOutput(stderr)
@@ -112,21 +115,29 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		}
 		return o, err
 	}
+	if err := o.check(f); err != nil {
+		return o, err
+	}
+	return o, o.invoke.complete(f, &o)
+}
+
+// check says what is wrong with the flags by themselves.
+func (o options) check(f *flag.FlagSet) error {
 	switch {
 	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q; name a file of messages with -f", f.Arg(0))
+		return fmt.Errorf("unexpected argument %q; name a file of messages with -f", f.Arg(0))
 	case o.speed < 1 || o.speed > maxSpeed:
-		return o, fmt.Errorf("-speed is %d; use 1 (real time) to %d", o.speed, maxSpeed)
+		return fmt.Errorf("-speed is %d; use 1 (real time) to %d", o.speed, maxSpeed)
 	case o.dlq != dlqPark && o.dlq != dlqSQS:
-		return o, fmt.Errorf("-dlq is %q; use %s or %s", o.dlq, dlqPark, dlqSQS)
+		return fmt.Errorf("-dlq is %q; use %s or %s", o.dlq, dlqPark, dlqSQS)
 	case o.store != "" && o.store != storeMemory:
-		return o, fmt.Errorf("-store is %q; use %s, or leave it out for none", o.store, storeMemory)
+		return fmt.Errorf("-store is %q; use %s, or leave it out for none", o.store, storeMemory)
 	case o.host != hostLambda && o.host != hostPoller:
-		return o, fmt.Errorf("-host is %q; use %s or %s", o.host, hostLambda, hostPoller)
+		return fmt.Errorf("-host is %q; use %s or %s", o.host, hostLambda, hostPoller)
 	case o.timeout <= 0:
-		return o, fmt.Errorf("-timeout is %v; use a time such as 5m", o.timeout)
+		return fmt.Errorf("-timeout is %v; use a time such as 5m", o.timeout)
 	}
-	return o, nil
+	return nil
 }
 
 // stored says whether there is an idempotency store.

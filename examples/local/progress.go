@@ -11,9 +11,9 @@ import (
 // silence is how long nothing is shown while nothing changes.
 const silence = 5 * time.Second
 
-// showProgress writes a line each second in which something has changed, until
-// the function it returns is called.
-func (s *stage) showProgress() (stop func()) {
+// showProgress writes a line each second in which look finds that something has
+// changed, until the function it returns is called.
+func showProgress(l *ledger, look func() progress) (stop func()) {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -25,8 +25,8 @@ func (s *stage) showProgress() (stop func()) {
 			select {
 			case <-ticker.C:
 				now := time.Now()
-				if p := s.progress(); p.differs(last) || now.Sub(shown) >= silence {
-					s.ledger.println(fmt.Sprintf("%4.0fs  %v", now.Sub(s.ledger.start).Seconds(), p))
+				if p := look(); p.differs(last) || now.Sub(shown) >= silence {
+					l.println(fmt.Sprintf("%4.0fs  %v", now.Sub(l.start).Seconds(), p))
 					last, shown = p, now
 				}
 			case <-quit:
@@ -48,6 +48,10 @@ type progress struct {
 	hidden                         int           // of queued
 	next                           time.Duration // until a hidden message can be received
 	tries                          int
+	// effort is shown instead of tries where those are not known.
+	effort string
+	// blind is a look at what was deleted alone: the queues are not looked into.
+	blind bool
 }
 
 // differs reports whether there is news beside the passing of time.
@@ -58,6 +62,9 @@ func (p progress) differs(last progress) bool {
 
 // String is a line of it: a sum, as the last line of the program is.
 func (p progress) String() string {
+	if p.blind {
+		return fmt.Sprintf("%d known = %d deleted + %d not yet; %s", p.sent, p.done, p.queued, p.effort)
+	}
 	text := fmt.Sprintf("%d sent = %d done + %d in the queue", p.sent, p.done, p.queued)
 	var of []string
 	if p.hidden > 0 {
@@ -72,6 +79,9 @@ func (p progress) String() string {
 	text += fmt.Sprintf(" + %d in the dead-letter queue", p.dead)
 	if p.lost > 0 {
 		text += fmt.Sprintf(" + %d LOST", p.lost)
+	}
+	if p.effort != "" {
+		return text + "; " + p.effort
 	}
 	return text + "; " + plural(p.tries, "try", "tries")
 }
@@ -91,14 +101,21 @@ func (s *stage) progress() progress {
 			p.handled++
 		}
 	}
+	p.hidden, p.next = hidden(queue, now)
+	return p
+}
+
+// hidden counts the messages that cannot be received now, and says how long the
+// first of them cannot.
+func hidden(queue []sqstest.MessageState, now time.Time) (n int, next time.Duration) {
 	for _, m := range queue {
 		if m.State == sqstest.Visible {
 			continue
 		}
 		left := max(m.VisibleAt.Sub(now), 0)
-		if p.hidden++; p.hidden == 1 || left < p.next {
-			p.next = left
+		if n++; n == 1 || left < next {
+			next = left
 		}
 	}
-	return p
+	return n, next
 }

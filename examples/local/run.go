@@ -47,8 +47,11 @@ func perform(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if err != nil {
 		return fail(stderr, err, "")
 	}
-	for _, note := range in.notes {
+	for _, note := range in.remarks(o) {
 		printf(stderr, "local: note: %s\n", printable(note))
+	}
+	if o.invoke.url != "" {
+		return o.invoke.perform(ctx, o, in, stdout, stderr)
 	}
 	s, err := newStage(o, stdout, stderr)
 	if err != nil {
@@ -117,7 +120,7 @@ func (s *stage) play(ctx context.Context, o options, stdout, stderr io.Writer) i
 	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, errTimeUp)
 	defer cancel()
 	s.ledger.start = time.Now()
-	hush, stop := announce(ctx, stderr), s.showProgress()
+	hush, stop := announce(ctx, stderr), showProgress(s.ledger, s.progress)
 	err := s.host.Drain(limited)
 	stop()
 	interrupted := hush()
