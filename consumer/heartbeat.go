@@ -92,14 +92,10 @@ func (s *Session) round(ctx context.Context) (next time.Time) {
 		h := w.hold
 		switch {
 		case h == nil || h.released || h.lost:
-		case now.Before(h.until): // see below
-		case h.until.Before(h.limit):
+		case !now.Before(h.until) && h.until.Before(h.limit):
 			lost = append(lost, s.loseHold(w))
-		default:
+		case !now.Before(h.until):
 			held = append(held, s.loseHold(w))
-		}
-		switch {
-		case h == nil || h.released || h.lost:
 		default:
 			if d := s.extension(h, now); d > 0 {
 				due[d] = append(due[d], w)

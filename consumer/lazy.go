@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// lazy is a context that ends with its parent, at a time of its own, or by end. It costs next to nothing
-// until somebody waits for that: of the contexts that are made for each message
-// hardly any is ever waited for.
+// lazy is a context that ends with its parent, at a time of its own, or by end. It
+// costs next to nothing until somebody waits for that: of the contexts that are
+// made for each message hardly any is ever waited for.
 type lazy struct {
 	context.Context // the parent
 

@@ -12,9 +12,9 @@ import (
 // parkTimeout bounds one call of DeadLetter.Park.
 const parkTimeout = 5 * time.Second
 
-// settle records the outcome, parks what is to be parked, tells the source the outcome, and lets the
-// lane go on or defers what waits in it. It returns false if the session was
-// not willing to wait for that and has gone on.
+// settle records the outcome, parks what is to be parked, tells the source the
+// outcome, and lets the lane go on or defers what waits in it. It returns false if
+// the session was not willing to wait for that and has gone on.
 func (s *Session) settle(w *work) bool {
 	if !s.record(w) || !s.park(w) {
 		return false

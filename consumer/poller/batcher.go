@@ -10,8 +10,8 @@ import (
 )
 
 // batcher sends items by tens: at once when there are ten, or as many as there can
-// be, and what is fewer when the first of them has waited for linger. It is safe for concurrent use, and ends
-// with close.
+// be, and what is fewer when the first of them has waited for linger. It is safe for
+// concurrent use, and ends with close.
 type batcher[T any] struct {
 	send   func(ctx context.Context, items []T) []error // positional; nil if all went well
 	ctx    context.Context
