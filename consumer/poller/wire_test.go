@@ -53,6 +53,9 @@ func newWire(t *testing.T) *wire {
 func (w *wire) create(attributes map[string]string) (url string) {
 	w.t.Helper()
 	name := "poller-" + rand.Text()
+	if attributes["FifoQueue"] == "true" {
+		name += ".fifo"
+	}
 	out, err := w.client.CreateQueue(w.t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
 	if err != nil {
 		w.t.Fatal(err)
@@ -60,24 +63,26 @@ func (w *wire) create(attributes map[string]string) (url string) {
 	return *out.QueueUrl
 }
 
-func (w *wire) attribute(url string, name types.QueueAttributeName) string {
-	w.t.Helper()
-	out, err := w.client.GetQueueAttributes(w.t.Context(), &sqs.GetQueueAttributesInput{
-		QueueUrl: &url, AttributeNames: []types.QueueAttributeName{name},
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return out.Attributes[string(name)]
-}
-
 // left is how many messages there are on a queue, and how many of them are in
-// flight.
+// flight. Both are asked for twice and the larger sum counts: between two counts of
+// one answer, a message can become visible.
 func (w *wire) left(url string) (all, inFlight int) {
 	w.t.Helper()
-	visible, _ := strconv.Atoi(w.attribute(url, types.QueueAttributeNameApproximateNumberOfMessages))
-	inFlight, _ = strconv.Atoi(w.attribute(url, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible))
-	return visible + inFlight, inFlight
+	visible, hidden := types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	for range 2 {
+		out, err := w.client.GetQueueAttributes(w.t.Context(), &sqs.GetQueueAttributesInput{
+			QueueUrl: &url, AttributeNames: []types.QueueAttributeName{visible, hidden},
+		})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		v, _ := strconv.Atoi(out.Attributes[string(visible)])
+		h, _ := strconv.Atoi(out.Attributes[string(hidden)])
+		if v+h >= all {
+			all, inFlight = v+h, h
+		}
+	}
+	return all, inFlight
 }
 
 func (w *wire) send(url string, bodies ...string) {
