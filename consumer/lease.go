@@ -35,8 +35,10 @@ func (s *Session) newLease(w *work, c *idempotency.Claim) *lease {
 	if c != nil {
 		handle = idempotency.NewContext(handle, c)
 	}
-	l := new(lease)
-	if h := w.hold; h != nil {
+	var l *lease
+	if h := w.hold; h == nil {
+		l = new(lease)
+	} else {
 		l = &h.lease
 		if limit := time.Now().Add(s.heart.maxHold); limit.Before(h.limit) {
 			h.limit = limit

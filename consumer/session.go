@@ -50,6 +50,7 @@ type SessionOptions struct {
 type Session struct {
 	c     *Consumer
 	src   Source
+	acks  acknowledger // src, if it is one
 	queue Queue
 	quick bool
 	clock clock
@@ -90,6 +91,7 @@ func (c *Consumer) Open(src Source, o SessionOptions) *Session {
 	s := &Session{
 		c: c, src: src, queue: src.Queue(), quick: o.SettlesAtOnce,
 	}
+	s.acks, _ = src.(acknowledger)
 	if c.cfg.Idempotency != nil {
 		s.probing = make(chan struct{}, 1)
 	}

@@ -23,8 +23,13 @@ func (s *Session) settle(w *work) bool {
 	if !o.Acknowledged() {
 		return s.settleFailure(w, *o)
 	}
-	for {
-		err := first(s.src.Settle(s.last, w.out[:]))
+	return s.confirm(w, first(s.src.Settle(s.last, w.out[:])))
+}
+
+// confirm goes on with an acknowledged outcome once SQS has been told, and gave err.
+// It returns false if the session has gone on without it.
+func (s *Session) confirm(w *work, err error) bool {
+	for o := &w.out[0]; ; err = first(s.src.Settle(s.last, w.out[:])) {
 		if err != nil && !s.settledMeanwhile(w) {
 			s.unconfirmed(w, *o, err)
 		}

@@ -98,10 +98,14 @@ func (s *Session) process(w *work) bool {
 		return false
 	}
 	s.freeSlot()
-	if !w.apart {
+	switch {
+	case !w.apart:
 		return s.settle(w)
+	case s.nothingButAcknowledge(w):
+		s.acknowledge(w)
+	default:
+		go s.settleApart(w, false)
 	}
-	go s.settleApart(w, false)
 	return true
 }
 

@@ -31,7 +31,7 @@ type batcher[T any] struct {
 // batch is what goes in one call.
 type batch[T any] struct {
 	items   []T
-	waiters []chan<- error // beside items; nil where nobody waits for the result
+	results []func(error) // beside items; nil where nobody asks for the result
 }
 
 // newBatcher returns a batcher of which no more than most items can wait at once.
@@ -39,22 +39,28 @@ func newBatcher[T any](ctx context.Context, linger time.Duration, most int, send
 	return &batcher[T]{ctx: ctx, linger: linger, full: min(most, sqsqueue.MaxBatch), send: send, work: make(chan batch[T])}
 }
 
-// add takes items over. Their results go to done, which must have room for them;
-// nil for nobody.
-func (b *batcher[T]) add(done chan<- error, items ...T) {
+// add takes items over. Each result is told to done, nil for nobody, which must not
+// block.
+func (b *batcher[T]) add(done func(error), items ...T) {
+	if b.take(done, items) || done == nil {
+		return
+	}
+	for range items {
+		done(errClosed)
+	}
+}
+
+// take returns false if the batcher was closed: by a session that has gone on
+// without whoever adds this.
+func (b *batcher[T]) take(done func(error), items []T) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed { // by a session that has gone on without whoever adds this
-		for range items {
-			if done != nil {
-				done <- errClosed
-			}
-		}
-		return
+	if b.closed {
+		return false
 	}
 	for _, item := range items {
 		b.next.items = append(b.next.items, item)
-		b.next.waiters = append(b.next.waiters, done)
+		b.next.results = append(b.next.results, done)
 		if len(b.next.items) == b.full {
 			b.dispatch()
 		}
@@ -66,6 +72,7 @@ func (b *batcher[T]) add(done chan<- error, items ...T) {
 	case b.timer == nil:
 		b.timer = time.AfterFunc(b.linger, b.flush)
 	}
+	return true
 }
 
 // flush sends what has not been sent.
@@ -100,28 +107,32 @@ func (b *batcher[T]) dispatch() {
 		return
 	}
 	next := b.next
-	b.next = batch[T]{make([]T, 0, sqsqueue.MaxBatch), make([]chan<- error, 0, sqsqueue.MaxBatch)}
+	b.next = batch[T]{make([]T, 0, sqsqueue.MaxBatch), make([]func(error), 0, sqsqueue.MaxBatch)}
 	select {
 	case b.work <- next:
 	default:
 		b.senders.Go(func() {
-			b.sendOne(next)
-			for next := range b.work {
+			deeply(func() {
 				b.sendOne(next)
-			}
+				for next := range b.work {
+					b.sendOne(next)
+				}
+			})
 		})
 	}
 }
 
 func (b *batcher[T]) sendOne(next batch[T]) {
 	errs := b.send(b.ctx, next.items)
-	for i, done := range next.waiters {
+	for i, done := range next.results {
 		var err error
 		if errs != nil {
 			err = errs[i]
 		}
 		if done != nil {
-			done <- err
+			done(err)
 		}
 	}
+	clear(next.items) // a sender keeps its last batch while it waits for another
+	clear(next.results)
 }

@@ -19,10 +19,11 @@ func TestBatcher_AddAfterClose(t *testing.T) {
 			return nil
 		})
 		done := make(chan error, 4)
-		b.add(done, 1, 2)
+		tell := func(err error) { done <- err }
+		b.add(tell, 1, 2)
 		b.close() // does not wait for the linger
 		b.close()
-		b.add(done, 3, 4)
+		b.add(tell, 3, 4)
 		b.add(nil, 5)
 		b.flush()
 		time.Sleep(time.Minute)

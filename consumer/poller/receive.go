@@ -20,7 +20,7 @@ func (r *run) hire() {
 		return
 	}
 	r.n++
-	r.receivers.Go(r.receive)
+	r.receivers.Go(func() { deeply(r.receive) })
 }
 
 // dismiss reports whether the calling receiver is one too many, which no longer

@@ -45,7 +45,6 @@ func newSource(queue *sqsqueue.Queue, about consumer.Queue, capacity, prefetch i
 	s := &source{queue: queue, about: about, warn: warn, flushing: make(chan struct{})}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
-	s.confirmations.New = func() any { return make(chan error, 1) }
 	deleting, giveUp := context.WithCancel(ctx)
 	s.giveUp = giveUp
 	wait := linger
@@ -67,11 +66,9 @@ func (s *source) Queue() consumer.Queue { return s.about }
 // once SQS has confirmed them.
 func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
 	if len(os) == 1 && os[0].Acknowledged() {
-		done := s.confirmations.Get().(chan error) //nolint:forcetypeassert // nothing else is put there
-		s.deletes.add(done, os[0].Delivery.Receipt)
-		err := <-done // the only one there is
-		s.confirmations.Put(done)
-		if err != nil {
+		done := make(chan error, 1)
+		s.Acknowledge(os[0].Delivery, func(err error) { done <- err })
+		if err := <-done; err != nil {
 			return []error{err}
 		}
 		return nil
@@ -91,6 +88,12 @@ func (s *source) Settle(_ context.Context, os []consumer.Outcome) []error {
 	}
 	s.changes.add(nil, changes...)
 	return errs
+}
+
+// Acknowledge deletes a message. confirmed is called with the result, and is not to
+// block.
+func (s *source) Acknowledge(d *consumer.Delivery, confirmed func(error)) {
+	s.deletes.add(confirmed, d.Receipt)
 }
 
 // delete deletes one batch. While it insists, the heartbeat keeps the messages.

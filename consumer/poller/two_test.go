@@ -57,14 +57,15 @@ func TestTwoPollers_ALostLeaseEndsBeforeTheNextBegins(t *testing.T) {
 			began = time.Since(start)
 			return nil
 		})
-		a.srv.Inject(sqstest.Fault{Action: "ChangeMessageVisibilityBatch", Caller: "a", Err: sqstest.AccessDenied(), Times: always})
+		for _, action := range []string{"ChangeMessageVisibilityBatch", "ReceiveMessage"} { // or it might get the message again, and again
+			a.srv.Inject(sqstest.Fault{Action: action, Caller: "a", Err: sqstest.AccessDenied(), Times: always})
+		}
 		a.after(5 * time.Minute)
 		want(t, "end of the first", ended, 30*time.Second)
 		if began < ended {
 			t.Errorf("the second began at %v", began)
 		}
-		want(t, "first verdict of the first", a.verdicts()["x"][0], "retry")
-		want(t, "done by the first", counts(a.verdicts()["x"])["done"], 0) // it may receive it again
+		want(t, "verdicts of the first", a.verdicts()["x"], []string{"retry"})
 		want(t, "done by the second", counts(b.verdicts()["x"])["done"], 1)
 		want(t, "left", a.q.Len(), 0)
 		a.drained()
