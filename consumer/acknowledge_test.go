@@ -96,7 +96,7 @@ func TestAcknowledge_EndsTheHandlersContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ctx context.Context
 		h := consumer.HandlerFunc(func(c context.Context, _ *consumer.Message) error {
-			ctx = c
+			ctx = c //nolint:fatcontext // it is looked at afterwards
 			_ = ctx.Done()
 			return nil
 		})

@@ -34,9 +34,7 @@ type source struct {
 	changes     *batcher[change]
 	giveUp, end context.CancelFunc // of deletes; of all calls
 	flushing    chan struct{}      // closed by Flush
-	// confirmations are channels for one delete after another.
-	confirmations sync.Pool
-	hurrying      sync.WaitGroup
+	hurrying    sync.WaitGroup
 }
 
 // newSource returns the source of a session of the given capacity, prefetch

@@ -23,7 +23,9 @@ import (
 // until it ends, even after they have been deleted: 32 messages take over a minute
 // with polls of 20 s, ten for each. AWS hands them out at once, as sqstest does.
 func (w *wire) shortPolls() *wire {
-	short := middleware.InitializeMiddlewareFunc("shortPolls", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	short := middleware.InitializeMiddlewareFunc("shortPolls", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
 		if receive, ok := in.Parameters.(*sqs.ReceiveMessageInput); ok {
 			receive.WaitTimeSeconds = 1
 		}
@@ -38,7 +40,9 @@ func (w *wire) sendGroups(url string, groups, each int) {
 	w.t.Helper()
 	for i := range groups * each {
 		body, group, id := strconv.Itoa(i/groups), strconv.Itoa(i%groups), strconv.Itoa(i)
-		if _, err := w.client.SendMessage(w.t.Context(), &sqs.SendMessageInput{QueueUrl: &url, MessageBody: &body, MessageGroupId: &group, MessageDeduplicationId: &id}); err != nil {
+		if _, err := w.client.SendMessage(w.t.Context(), &sqs.SendMessageInput{
+			QueueUrl: &url, MessageBody: &body, MessageGroupId: &group, MessageDeduplicationId: &id,
+		}); err != nil {
 			w.t.Fatal(err)
 		}
 	}
