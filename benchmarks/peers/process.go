@@ -81,18 +81,20 @@ type server struct {
 }
 
 func startServer(ctx context.Context, o serverOrder) (*server, error) {
-	s := &server{endpoint: o.Endpoint}
-	if s.endpoint == "" {
+	at := addresses{SQS: o.Endpoint}
+	s := new(server)
+	if at.SQS == "" {
 		p, err := start(ctx, serverRole, o)
 		if err != nil {
 			return nil, err
 		}
 		s.process = p
-		if err := p.out.Decode(&s.endpoint); err != nil {
+		if err := p.out.Decode(&at); err != nil {
 			return nil, errors.Join(err, p.end())
 		}
 	}
-	s.queue = newQueue(o, s.endpoint)
+	s.endpoint = at.SQS
+	s.queue = newQueue(o, at)
 	return s, nil
 }
 

@@ -28,20 +28,20 @@ type queue interface {
 	release(ctx context.Context, polls int) error
 }
 
-// newQueue returns the hold on a server that listens at endpoint.
-func newQueue(o serverOrder, endpoint string) queue {
+// newQueue returns the hold on a server.
+func newQueue(o serverOrder, at addresses) queue {
 	if o.Kind == stubServer {
-		return stubQueue(endpoint)
+		return stubQueue(at)
 	}
-	return &emulatorQueue{client: newClient(endpoint, awshttp.NewBuildableClient())}
+	return &emulatorQueue{client: newClient(at.SQS, awshttp.NewBuildableClient())}
 }
 
-// stubQueue is the address of a stub server.
-type stubQueue string
+// stubQueue is where a stub server is.
+type stubQueue addresses
 
 func (q stubQueue) fill(ctx context.Context, n int) (string, error) {
 	path, err := q.ask(ctx, http.MethodPost, loadPath+"?messages="+strconv.Itoa(n))
-	return string(q) + path, err
+	return q.SQS + path, err
 }
 
 func (q stubQueue) wait(ctx context.Context) (int, error) {
@@ -54,11 +54,11 @@ func (q stubQueue) wait(ctx context.Context) (int, error) {
 	return st.InHand, err
 }
 
-// release has nothing to do: the server sees the connections end.
+// release has nothing to do: the next load ends the long polls of the one before.
 func (q stubQueue) release(context.Context, int) error { return nil }
 
 func (q stubQueue) ask(ctx context.Context, method, path string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, method, string(q)+path, nil)
+	r, err := http.NewRequestWithContext(ctx, method, q.Control+path, nil)
 	if err != nil {
 		return "", err
 	}

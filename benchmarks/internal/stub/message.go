@@ -1,6 +1,7 @@
 package stub
 
 import (
+	"bytes"
 	"crypto/md5" //nolint:gosec // SQS's checksum of a body is an MD5
 	"encoding/hex"
 	"encoding/json"
@@ -67,7 +68,9 @@ var handleTail = strings.Repeat("h", 180)
 // appendMessage appends message i of a load as ReceiveMessage answers it.
 func appendMessage(b []byte, load, i int, withAttributes bool) []byte {
 	p := &parts[i%bodies]
-	b = fmt.Appendf(b, `{"MessageId":"%08x-0000-4000-8000-%012x","ReceiptHandle":"`, load, i)
+	b = appendHex(append(b, `{"MessageId":"`...), load, 8)
+	b = appendHex(append(b, "-0000-4000-8000-"...), i, 12)
+	b = append(b, `","ReceiptHandle":"`...)
 	b = appendHandle(b, load, i)
 	b = append(b, `","MD5OfBody":"`...)
 	b = append(b, p.md5...)
@@ -79,6 +82,13 @@ func appendMessage(b []byte, load, i int, withAttributes bool) []byte {
 	return append(b, '}')
 }
 
+func appendHex(b []byte, n, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[n>>shift&15])
+	}
+	return b
+}
+
 func appendHandle(b []byte, load, i int) []byte {
 	b = strconv.AppendInt(b, int64(load), 10)
 	b = append(b, '.')
@@ -88,13 +98,13 @@ func appendHandle(b []byte, load, i int) []byte {
 }
 
 // parseHandle is the inverse of appendHandle.
-func parseHandle(h string) (load, i int, ok bool) {
-	first, rest, _ := strings.Cut(h, ".")
-	second, tail, _ := strings.Cut(rest, ".")
-	load, err := strconv.Atoi(first)
-	if err != nil {
-		return 0, 0, false
-	}
-	i, err = strconv.Atoi(second)
-	return load, i, err == nil && tail == handleTail
+func parseHandle(h []byte) (load, i int, ok bool) {
+	first, rest, _ := bytes.Cut(h, []byte{'.'})
+	second, tail, _ := bytes.Cut(rest, []byte{'.'})
+	ok = digits(first) && digits(second) && string(tail) == handleTail
+	return number(first), number(second), ok
+}
+
+func digits(b []byte) bool {
+	return len(b) > 0 && len(b) < 10 && len(bytes.Trim(b, "0123456789")) == 0
 }

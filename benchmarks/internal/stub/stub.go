@@ -136,7 +136,7 @@ func (s *Server) take(ctx context.Context, l *load, n int, wait time.Duration) (
 
 // remove deletes a message of a load, and reports whether the handle is one of
 // its handles. A second delete is accepted, as SQS does, and counts nothing.
-func (s *Server) remove(l *load, handle string) bool {
+func (s *Server) remove(l *load, handle []byte) bool {
 	number, i, ok := parseHandle(handle)
 	s.mu.Lock()
 	defer s.mu.Unlock()

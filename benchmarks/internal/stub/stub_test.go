@@ -221,8 +221,8 @@ func TestOtherCalls(t *testing.T) {
 		t.Errorf("VisibilityTimeout is %q, want 30", got)
 	}
 	var policy struct{ MaxReceiveCount int }
-	if err := json.Unmarshal([]byte(out.Attributes["RedrivePolicy"]), &policy); err != nil || policy.MaxReceiveCount != 50 {
-		t.Errorf("maxReceiveCount is %d (%v), want 50", policy.MaxReceiveCount, err)
+	if err := json.Unmarshal([]byte(out.Attributes["RedrivePolicy"]), &policy); err != nil || policy.MaxReceiveCount != 100 {
+		t.Errorf("maxReceiveCount is %d (%v), want 100", policy.MaxReceiveCount, err)
 	}
 	change, err := c.ChangeMessageVisibilityBatch(t.Context(), &sqs.ChangeMessageVisibilityBatchInput{
 		QueueUrl: url,
