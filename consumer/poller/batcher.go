@@ -13,7 +13,7 @@ import (
 // be, and what is fewer when the first of them has waited for linger. It is safe for
 // concurrent use, and ends with close.
 type batcher[T any] struct {
-	send   func(ctx context.Context, items []T) []error // positional; nil if all went well
+	send   func(ctx context.Context, items []T, tell func(i int, err error)) // tells each result, if anybody asks for any
 	ctx    context.Context
 	linger time.Duration // 0: nothing waits
 	full   int           // how many items go at once
@@ -35,7 +35,7 @@ type batch[T any] struct {
 }
 
 // newBatcher returns a batcher of which no more than most items can wait at once.
-func newBatcher[T any](ctx context.Context, linger time.Duration, most int, send func(context.Context, []T) []error) *batcher[T] {
+func newBatcher[T any](ctx context.Context, linger time.Duration, most int, send func(context.Context, []T, func(int, error))) *batcher[T] {
 	return &batcher[T]{ctx: ctx, linger: linger, full: min(most, sqsqueue.MaxBatch), send: send, work: make(chan batch[T])}
 }
 
@@ -123,16 +123,11 @@ func (b *batcher[T]) dispatch() {
 }
 
 func (b *batcher[T]) sendOne(next batch[T]) {
-	errs := b.send(b.ctx, next.items)
-	for i, done := range next.results {
-		var err error
-		if errs != nil {
-			err = errs[i]
-		}
-		if done != nil {
+	b.send(b.ctx, next.items, func(i int, err error) {
+		if done := next.results[i]; done != nil {
 			done(err)
 		}
-	}
+	})
 	clear(next.items) // a sender keeps its last batch while it waits for another
 	clear(next.results)
 }

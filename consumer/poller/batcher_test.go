@@ -14,9 +14,11 @@ func TestBatcher_AddAfterClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		b := newBatcher(t.Context(), time.Second, 10, func(_ context.Context, items []int) []error {
+		b := newBatcher(t.Context(), time.Second, 10, func(_ context.Context, items []int, tell func(int, error)) {
 			sent += len(items)
-			return nil
+			for i := range items {
+				tell(i, nil)
+			}
 		})
 		done := make(chan error, 4)
 		tell := func(err error) { done <- err }

@@ -84,6 +84,29 @@ func TestDelete_EntryByEntry(t *testing.T) {
 	})
 }
 
+// One that has to be tried again and again does not keep those deleted with it.
+func TestDelete_OneDoesNotKeepTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{})
+		for _, f := range []sqstest.Fault{{Entries: []sqstest.EntryFault{{Index: 3, Code: "InternalError"}}}, {
+			Entries: []sqstest.EntryFault{{Index: 0, Code: "InternalError"}}, Times: 3, // when it is by itself
+		}} {
+			f.Action = "DeleteMessageBatch"
+			r.srv.Inject(f)
+		}
+		r.q.Send(bodies(10)...)
+		r.run()
+		r.after(time.Millisecond)
+		want(t, "done at once", len(r.verdicts()), 9)
+		r.after(25 * time.Second)
+		want(t, "done in the end", len(r.verdicts()), 10)
+		want(t, "deletes", len(r.calls("DeleteMessageBatch")), 5)
+		want(t, "left", r.q.Len(), 0)
+		r.drained()
+	})
+}
+
 // A network that is down for a while when the work is done costs no second run.
 func TestDelete_InsistsWhileTheNetworkIsDown(t *testing.T) {
 	t.Parallel()

@@ -95,10 +95,10 @@ func (s *source) Acknowledge(d *consumer.Delivery, confirmed func(error)) {
 }
 
 // delete deletes one batch. While it insists, the heartbeat keeps the messages.
-func (s *source) delete(ctx context.Context, receipts []string) []error {
+func (s *source) delete(ctx context.Context, receipts []string, tell func(int, error)) {
 	ctx, cancel := context.WithTimeout(ctx, min(patience, s.about.Visibility))
 	defer cancel()
-	return s.queue.Delete(ctx, receipts)
+	s.queue.Delete(ctx, receipts, tell)
 }
 
 // hurry gives up on deletes soon after stopped is closed.
@@ -131,7 +131,7 @@ type change struct {
 // visible by now is left out: on a standard queue a change by an older receipt
 // takes the message from whoever has it. So what is about to be goes by itself, to
 // be cut off then.
-func (s *source) change(ctx context.Context, changes []change) []error {
+func (s *source) change(ctx context.Context, changes []change, _ func(int, error)) {
 	now := time.Now()
 	parts := [2]part{}
 	for _, c := range changes {
@@ -151,7 +151,6 @@ func (s *source) change(ctx context.Context, changes []change) []error {
 		s.warn("messages that were not done keep the visibility they have",
 			slog.Int("messages", failed), slog.String("error", first.Error()))
 	}
-	return nil // nobody waits for it
 }
 
 // soon is what is left of a visibility that is about to end.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -108,7 +109,7 @@ func (q *Queue) changeVisibility(ctx context.Context, how repeat, changes []Visi
 			done = append(done, aws.ToString(e.Id))
 		}
 		return out.Failed, done, nil
-	})
+	}, nil)
 }
 
 // batchCall makes one call for some entries and says which failed and which did
@@ -117,8 +118,9 @@ type batchCall func(ctx context.Context, todo []int) (failed []types.BatchResult
 
 // eachEntry makes a batch call for n entries, and again for those that are
 // worth it. Entries are named by their position, which is all that ties an
-// answer to its entry.
-func eachEntry(ctx context.Context, how repeat, n int, call batchCall) []error {
+// answer to its entry. tell, if it is not nil, is called for each entry, as soon as
+// there is nothing more to be tried for it.
+func eachEntry(ctx context.Context, how repeat, n int, call batchCall, tell func(i int, err error)) []error {
 	todo := make([]int, n)
 	for i := range todo {
 		todo[i] = i
@@ -137,7 +139,9 @@ func eachEntry(ctx context.Context, how repeat, n int, call batchCall) []error {
 			}
 			return err
 		}
+		tried := todo
 		todo = sortOut(errs, todo, failed, done, how.worth)
+		tellAll(tell, errs, tried, todo)
 		if len(todo) > 0 {
 			return errs[todo[0]]
 		}
@@ -148,12 +152,22 @@ func eachEntry(ctx context.Context, how repeat, n int, call batchCall) []error {
 			errs[i] = err
 		}
 	}
+	tellAll(tell, errs, todo, nil)
 	for _, err := range errs {
 		if err != nil {
 			return errs
 		}
 	}
 	return nil
+}
+
+// tellAll tells what has become of entries, but for some.
+func tellAll(tell func(i int, err error), errs []error, entries, but []int) {
+	for _, i := range entries {
+		if tell != nil && !slices.Contains(but, i) {
+			tell(i, errs[i])
+		}
+	}
 }
 
 func guarded(ctx context.Context, call batchCall, todo []int) (failed []types.BatchResultErrorEntry, done []string, err error) {

@@ -33,10 +33,11 @@ var insist = repeat{
 }
 
 // Delete deletes up to [MaxBatch] messages by their receipts, in one call, and
-// tries what has failed again until ctx ends, unless that cannot help. The errors
-// are positional; nil if all are gone.
-func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
-	return eachEntry(ctx, insist, len(receipts), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
+// tries what has failed again until ctx ends, unless that cannot help. tell is
+// called once for each of them, by its position, as soon as it is gone, or is not
+// tried any more: one that has to be tried for long does not keep the others.
+func (q *Queue) Delete(ctx context.Context, receipts []string, tell func(i int, err error)) {
+	eachEntry(ctx, insist, len(receipts), func(ctx context.Context, todo []int) ([]types.BatchResultErrorEntry, []string, error) {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: make([]types.DeleteMessageBatchRequestEntry, 0, len(todo))}
 		for _, i := range todo {
 			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{
@@ -53,5 +54,5 @@ func (q *Queue) Delete(ctx context.Context, receipts []string) []error {
 			done = append(done, aws.ToString(e.Id))
 		}
 		return out.Failed, done, nil
-	})
+	}, tell)
 }

@@ -43,7 +43,7 @@ func TestWhole_BodiesAreSentAsAWhole(t *testing.T) {
 	_, _ = q.Describe(ctx)
 	brief, cancel := context.WithTimeout(ctx, 10*time.Millisecond) // it insists, as long as there is no word
 	defer cancel()
-	q.Delete(brief, []string{"a"})
+	q.Delete(brief, []string{"a"}, func(int, error) {})
 	q.ChangeVisibilityOnce(ctx, []Visibility{{Receipt: "a"}})
 	_ = q.Send(ctx, &sqs.SendMessageInput{MessageBody: aws.String("a")})
 	if got, want := strings.Join(actions, " "), "ReceiveMessage GetQueueAttributes DeleteMessageBatch ChangeMessageVisibilityBatch SendMessage"; got != want {
