@@ -27,17 +27,13 @@ func (s *Session) acknowledge(w *work) {
 
 // acknowledged goes on when an acknowledgement was confirmed, or was not.
 func (s *Session) acknowledged(w *work, err error) {
-	if err == nil {
-		switch s.conclude(w, w.out[0]) {
-		case published:
-			s.goroutines.Done() // that of decide
-			return
-		case gone:
-			return
-		case outdated:
-		}
+	if err == nil && s.conclude(w, w.out[0]) == published {
+		s.goroutines.Done() // that of decide
+		return
 	}
-	go s.settleOn(w, err)
+	if !s.settledMeanwhile(w) {
+		go s.settleOn(w, err)
+	}
 }
 
 // settleOn settles what an acknowledgement alone did not.
