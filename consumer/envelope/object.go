@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Why a text is no object.
@@ -18,7 +20,8 @@ var (
 type object map[string]json.RawMessage
 
 // parse reads an object. A map decoded by encoding/json would do but for members
-// that are there twice, of which it keeps the last without a word.
+// that are there twice, of which it keeps the last without a word: here the first is
+// kept, for who wants to know what the body resembles, with errTwice.
 func parse(raw []byte) (object, error) {
 	if !json.Valid(raw) {
 		return nil, errNotJSON
@@ -28,6 +31,7 @@ func parse(raw []byte) (object, error) {
 		return nil, errNotObject
 	}
 	o := object{}
+	var twice error
 	for d.More() {
 		token, err := d.Token()
 		name, isName := token.(string)
@@ -35,12 +39,13 @@ func parse(raw []byte) (object, error) {
 		if err != nil || !isName || d.Decode(&value) != nil {
 			return nil, errNotJSON // cannot be: it is valid
 		}
-		if _, twice := o[name]; twice {
-			return nil, errTwice
+		if _, there := o[name]; there {
+			twice = errTwice
+			continue
 		}
 		o[name] = value
 	}
-	return o, nil
+	return o, twice
 }
 
 // object is a member that is an object; it is empty if there is none.
@@ -51,9 +56,14 @@ func (o object) object(name string) (object, error) {
 	return parse(o[name])
 }
 
-// str is a member that is a string.
+// str is a member that is a string. One that is no text, for half a surrogate or
+// bytes that are no UTF-8, is none: encoding/json would put something else there.
 func (o object) str(name string) (s string, ok bool) {
-	return s, o.begins(name, '"') && json.Unmarshal(o[name], &s) == nil
+	if !o.begins(name, '"') {
+		return "", false
+	}
+	text, err := jsontext.AppendUnquote(nil, o[name])
+	return string(text), err == nil
 }
 
 // text is a member that is a string, or "".

@@ -55,6 +55,11 @@ func NotificationFrom(ctx context.Context) (*Notification, bool) {
 // is taken from the message as it was received, and never from the publisher. All
 // other fields, and Attempt, are those of the SQS message.
 //
+// One wrapping is taken off, the outermost. What an event bus sent through a topic is
+// for SNS(EventBridge(h)), and what S3 did for SNS(S3(h)): a handler that is given
+// a wrapping that it does not know may find nothing in it and call that done. One that
+// validates what it decodes does not.
+//
 // A body whose Type is not Notification, or that has no TopicArn, no Message, or
 // an attribute without a Type and a Value that fits it, is a permanent failure, an
 // [*Error]. So is what SNS sends to have a subscription confirmed, to a queue that
@@ -65,13 +70,14 @@ func SNS(h consumer.Handler) consumer.Handler { return unwrapping(h, unwrapSNS) 
 // is no notification is handed on untouched, and [NotificationFrom] is false.
 //
 // A notification is known by a Type of Notification, a TopicArn and a MessageId,
-// spelled like that and there once. A message that was published with such a body to a
+// spelled like that. A message that was published with such a body to a
 // subscription with raw message delivery is unwrapped as well, although it was not
 // meant to be: whoever can publish can have a handler see a TopicARN of his choice.
 // Where that matters, set all subscriptions alike and use [SNS] or neither.
 //
-// What looks like a notification and is broken, and what SNS sends to have a
-// subscription confirmed, are permanent failures as with SNS.
+// A body of that Type that has only one of the two others, or any member twice, and
+// what SNS sends to have a subscription confirmed, are permanent failures as with SNS:
+// a handler might take them for empty work.
 func SNSOrRaw(h consumer.Handler) consumer.Handler { return unwrapping(h, unwrapSNSOrRaw) }
 
 // SNSKey takes the key from the message that [SNS] gives the handler, for instance
@@ -134,16 +140,29 @@ func unwrapSNS(m *consumer.Message) (*consumer.Message, *Notification, error) {
 func unwrapSNSOrRaw(m *consumer.Message) (*consumer.Message, *Notification, error) {
 	o, err := parse([]byte(m.Body))
 	switch {
-	case err != nil || o.text("TopicArn") == "" || o.text("MessageId") == "":
-		return m, nil, nil //nolint:nilerr // no JSON, no notification
-	case isConfirmation(o):
-		// A handler that knows nothing of these may take one for empty work, and
-		// it would be gone.
-		return nil, nil, unlike(wantSNS, o, nil, "")
-	case o.text("Type") != typeNotification:
+	case !resemblesSNS(o):
 		return m, nil, nil
+	// A handler that knows nothing of these may take one for empty work, and it would
+	// be gone.
+	case err != nil || isConfirmation(o):
+		return nil, nil, unlike(wantSNS, o, err, "")
+	case o.text("Type") != typeNotification || o.text("TopicArn") == "" || o.text("MessageId") == "":
+		return nil, nil, broken(wantSNS, "one whose TopicArn or MessageId is missing or not a string")
 	}
 	return open(m, o)
+}
+
+// resemblesSNS reports whether a body says of itself that SNS wrote it, whatever is
+// wrong with the rest of it.
+func resemblesSNS(o object) bool {
+	switch o.text("Type") {
+	case typeNotification, "SubscriptionConfirmation", "UnsubscribeConfirmation":
+	default:
+		return false
+	}
+	_, topic := o["TopicArn"]
+	_, id := o["MessageId"]
+	return topic || id
 }
 
 // open makes the message that a notification holds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,8 +142,8 @@ func TestSNSOrRaw_HandsOnWhatIsNoNotification(t *testing.T) {
 	n := notification("hi")
 	for _, body := range []string{
 		``, `null`, `5`, `"x"`, `[]`, `{}`, `{"Message":"hi"}`, `{"a":1,"a":2}`, n.String() + "x", s3Test.String(),
-		n.without("Type").String(), n.with("Type", "notification").String(), n.without("TopicArn").String(),
-		n.without("MessageId").String(), n.without("MessageId").with("messageId", "x").String(),
+		n.without("Type").String(), n.with("Type", "notification").String(), n.without("TopicArn").without("MessageId").String(),
+		n.with("Type", nil).String(), n.with("Type", 1).String(),
 		members{"type": "Notification", "topicArn": topicARN, "messageId": "x", "message": "hi"}.String(),
 		n.with("Type", "Order").String(),
 	} {
@@ -160,11 +161,24 @@ func TestSNSOrRaw_HandsOnWhatIsNoNotification(t *testing.T) {
 func TestSNSOrRaw_RefusesBrokenNotificationsAndConfirmations(t *testing.T) {
 	t.Parallel()
 	n := notification(marker)
+	const incomplete = "TopicArn or MessageId is missing or not a string"
+	double := func(member string) string { return `{"` + member + `":"` + marker + `",` + n.String()[1:] }
 	for body, text := range map[string]string{
-		n.without("Message").String():                       "Message is missing or not a string",
-		n.with("MessageAttributes", 1).String():             "MessageAttributes are not an object",
-		n.with("Type", "SubscriptionConfirmation").String(): "confirm the subscription by the SubscribeURL",
-		n.with("Type", "UnsubscribeConfirmation").String():  "about the subscription itself",
+		n.without("TopicArn").String():                                           incomplete,
+		n.with("TopicArn", nil).String():                                         incomplete,
+		n.with("TopicArn", 5).String():                                           incomplete,
+		n.without("MessageId").String():                                          incomplete,
+		n.with("MessageId", members{}).String():                                  incomplete,
+		double("Message"):                                                        "a member twice",
+		double(`\u004dessage`):                                                   "a member twice",
+		double("Timestamp"):                                                      "a member twice",
+		n.without("Message").String():                                            "Message is missing or not a string",
+		strings.Replace(n.String(), marker, `\ud800`, 1):                         "Message is missing or not a string",
+		strings.Replace(n.String(), marker, "\xff", 1):                           "Message is missing or not a string",
+		n.with("Type", "SubscriptionConfirmation").without("MessageId").String(): "confirm the subscription by the SubscribeURL",
+		n.with("MessageAttributes", 1).String():                                  "MessageAttributes are not an object",
+		n.with("Type", "SubscriptionConfirmation").String():                      "confirm the subscription by the SubscribeURL",
+		n.with("Type", "UnsubscribeConfirmation").String():                       "about the subscription itself",
 	} {
 		wantRefused(t, envelope.SNSOrRaw(never(t)).Handle(t.Context(), message(body)), text)
 	}
