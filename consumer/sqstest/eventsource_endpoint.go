@@ -25,8 +25,12 @@ type endpoint struct {
 }
 
 func newEndpoint(cfg EventSourceConfig) *endpoint {
+	// A redirect is no invocation. Followed, it would ask for a page, whose answer
+	// could pass for a result in which nothing has failed.
+	client := *cfg.HTTPClient
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &endpoint{
-		client:  cfg.HTTPClient,
+		client:  &client,
 		url:     strings.TrimRight(cfg.Endpoint, "/") + "/2015-03-31/functions/" + url.PathEscape(cfg.Function) + "/invocations",
 		timeout: cfg.Timeout,
 	}
@@ -49,7 +53,7 @@ func (e *endpoint) invoke(ctx context.Context, requestID string, payload []byte)
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxPayload+1))
 	if err != nil {
-		return nil, e.noAnswer(err)
+		return nil, e.brokenOff(err)
 	}
 	if err := functionError(resp, body); err != nil {
 		return nil, err
@@ -59,9 +63,21 @@ func (e *endpoint) invoke(ctx context.Context, requestID string, payload []byte)
 
 func (e *endpoint) noAnswer(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return failure(FailureTimeout, "no answer within %v: %w", e.timeout+coldStart, err)
+		return e.late(err)
 	}
 	return failure(FailureRefused, "%w", err)
+}
+
+// brokenOff is for an answer that began and did not end: the function has run.
+func (e *endpoint) brokenOff(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return e.late(err)
+	}
+	return failure(FailureResponse, "the answer broke off: %w", err)
+}
+
+func (e *endpoint) late(err error) error {
+	return failure(FailureTimeout, "no answer within %v: %w", e.timeout+coldStart, err)
 }
 
 // timedOut is in the text of a timeout, the same on Lambda and in the emulator.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -155,6 +156,42 @@ func TestEndpointUnreachable(t *testing.T) {
 	lambda.Close() // its port is free now
 	v := invokeOnce(t, s, q, sqstest.EventSourceConfig{Endpoint: lambda.URL})
 	checkOutcome(t, q, v, ids, sqstest.FailureRefused, "connect")
+}
+
+// A redirect is not followed: the page behind it, an empty success, would have the
+// messages deleted that no function has seen.
+func TestEndpointRedirects(t *testing.T) {
+	t.Parallel()
+	for _, code := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect} {
+		s := sqstest.NewServer(sqstest.Config{})
+		q := makeQueue(t, s, "orders", sqstest.QueueConfig{Visibility: time.Hour})
+		ids := q.Send("a")
+		lambda := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/login" {
+				http.Redirect(w, r, "/login", code)
+			}
+		}))
+		v := invokeOnce(t, s, q, sqstest.EventSourceConfig{Endpoint: lambda.URL})
+		checkOutcome(t, q, v, ids, sqstest.FailureRefused, "HTTP status "+strconv.Itoa(code))
+		lambda.Close()
+		s.Close()
+	}
+}
+
+// An answer that ends before its end comes from a function that has run.
+func TestEndpointBreaksOff(t *testing.T) {
+	t.Parallel()
+	s := sqstest.NewServer(sqstest.Config{})
+	defer s.Close()
+	q := makeQueue(t, s, "orders", sqstest.QueueConfig{Visibility: time.Hour})
+	ids := q.Send("a")
+	lambda := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `{"batchItemFailures":[`)
+	}))
+	defer lambda.Close()
+	v := invokeOnce(t, s, q, sqstest.EventSourceConfig{Endpoint: lambda.URL})
+	checkOutcome(t, q, v, ids, sqstest.FailureResponse, "the answer broke off")
 }
 
 // An endpoint that never answers: the request is given up ten seconds after the

@@ -21,10 +21,10 @@ const (
 	FailureTimeout FailureKind = "timeout"
 	// FailureResponse: the function returned what Lambda takes for the failure
 	// of the whole batch: no JSON object, an item without an identifier, an
-	// identifier that is not in the batch.
+	// identifier that is not in the batch; or an endpoint's answer broke off.
 	FailureResponse FailureKind = "invalid response"
 	// FailureRefused: the endpoint could not be reached or did not invoke the
-	// function. Lambda goes on trying with the same batch until its visibility
+	// function, a redirect included. Lambda goes on trying with the same batch until its visibility
 	// timeout has passed; here it is left at once. The receive counts in both.
 	FailureRefused FailureKind = "not invoked"
 )
