@@ -109,6 +109,7 @@ func expected() map[any]map[string]any {
 		f["level"], f["msg"], f["message_id"] = "ERROR", "dead letter", id
 		f["dead_letter_queue"], f["sent_at"] = orders+"-dead", "2026-11-30T12:00:00Z"
 	}
+	all[parked]["sent_at"] = "2026-11-30T12:30:00.25Z" // a copy is sent when it is parked
 	return all
 }
 
