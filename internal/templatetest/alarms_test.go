@@ -1,148 +1,118 @@
 package templatetest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// alarmOn finds the alarm on a metric of a queue or a function.
-func (s *stack) alarmOn(metric, dimension, value string) string {
-	for _, a := range s.of("AWS::CloudWatch::Alarm") {
-		want := fmt.Sprintf("[map[Name:%s Value:%s]]", dimension, value)
-		if text(s.property(a, "MetricName")) == metric && text(s.property(a, "Dimensions")) == want {
-			return a
-		}
-	}
-	return ""
+// alarm is what one watches, and when it tells.
+type alarm struct {
+	namespace, metric, dimensions string
+	statistic                     string
+	period, evaluations           int
+	threshold                     string
 }
 
-// AT-07.
-func deadLetterAlarms(s *stack) (problems []string) {
+func dimension(name, value string) string { return fmt.Sprintf("[map[Name:%s Value:%s]]", name, value) }
+
+// needed are the alarms that a stack has, AT-07 among them.
+func (s *stack) needed() (all []alarm) {
 	dead := s.deadLetterQueues()
-	if len(dead) == 0 {
-		return []string{"there are no dead-letter queues"}
-	}
 	for _, q := range dead {
-		a := s.alarmOn("ApproximateNumberOfMessagesVisible", "QueueName", text(s.property(q, "QueueName")))
-		if a == "" {
-			problems = append(problems, q+" has no alarm on ApproximateNumberOfMessagesVisible")
-			continue
-		}
-		problems = append(problems, s.expect(a, "AWS/SQS", "Maximum", "1")...)
+		of := dimension("QueueName", text(s.property(q, "QueueName")))
+		all = append(all,
+			alarm{"AWS/SQS", "ApproximateNumberOfMessagesVisible", of, "Maximum", 60, 1, "1"},
+			// Half of the 14 days, so that there is time to act.
+			alarm{"AWS/SQS", "ApproximateAgeOfOldestMessage", of, "Maximum", 3600, 1, fmt.Sprint(7 * day)})
 	}
-	return problems
-}
-
-// expect says what of an alarm is not as it should be.
-func (s *stack) expect(alarm, namespace, statistic, threshold string) (problems []string) {
-	for property, want := range map[string]string{
-		"Namespace": namespace, "Statistic": statistic, "Threshold": threshold,
-		"ComparisonOperator": "GreaterThanOrEqualToThreshold",
-		// SQS and Lambda report nothing while there is nothing to report.
-		"TreatMissingData": "notBreaching",
-	} {
-		if got := text(s.property(alarm, property)); got != want {
-			problems = append(problems, fmt.Sprintf("%s.%s is %q; it has to be %s", alarm, property, got, want))
-		}
-	}
-	return problems
-}
-
-func otherAlarms(s *stack) (problems []string) {
-	dead := s.deadLetterQueues()
 	for _, m := range s.sources() {
-		if slices.Contains(dead, m.queue) {
-			continue
-		}
-		if a := s.alarmOn("ApproximateAgeOfOldestMessage", "QueueName", text(s.property(m.queue, "QueueName"))); a == "" {
-			problems = append(problems, m.queue+" has no alarm on ApproximateAgeOfOldestMessage")
-		} else {
-			problems = append(problems, s.expect(a, "AWS/SQS", "Maximum", s.params["OldestMessageAlarmSeconds"])...)
-		}
-		for _, metric := range []string{"Errors", "Throttles"} {
-			if a := s.alarmOn(metric, "FunctionName", "{"+m.function+" Ref}"); a == "" {
-				problems = append(problems, m.function+" has no alarm on "+metric)
-			} else {
-				problems = append(problems, s.expect(a, "AWS/Lambda", "Sum", "1")...)
-			}
+		function := dimension("FunctionName", "{"+m.function+" Ref}")
+		all = append(all,
+			alarm{"AWS/Lambda", "Errors", function, "Sum", 60, 1, "1"},
+			alarm{"AWS/Lambda", "Throttles", function, "Sum", 60, 3, "1"})
+		if !slices.Contains(dead, m.queue) {
+			of := dimension("QueueName", text(s.property(m.queue, "QueueName")))
+			all = append(all, alarm{"AWS/SQS", "ApproximateAgeOfOldestMessage", of, "Maximum", 60, 3, s.params["OldestMessageAlarmSeconds"]})
 		}
 	}
-	return problems
+	const own = "Ackwise/shop"
+	for _, verdict := range []string{"retry", "deferred"} {
+		all = append(all, alarm{own, "Outcomes", dimension("verdict", verdict), "Sum", 60, 5, s.params["PutBackAlarmPerMinute"]})
+	}
+	for _, metric := range []string{"Unrecorded", "Findings", "FindingsNotDone"} {
+		all = append(all, alarm{own, metric, "", "Sum", 60, 1, "1"})
+	}
+	return all
 }
 
-// alarmMetrics: no alarm is on a metric that stays silent, and each tells somebody.
-func alarmMetrics(s *stack) (problems []string) {
-	filters := map[string]bool{}
-	for _, f := range s.of("AWS::Logs::MetricFilter") {
-		transformations, _ := s.property(f, "MetricTransformations").([]any)
-		for _, t := range transformations {
-			filters[text(get(t, "MetricNamespace"))+" "+text(get(t, "MetricName"))] = true
-		}
+func (s *stack) alarm(name string) alarm {
+	p := func(property string) string { return text(s.property(name, property)) }
+	return alarm{
+		p("Namespace"), p("MetricName"), p("Dimensions"), p("Statistic"),
+		number(s.property(name, "Period"), 0), number(s.property(name, "EvaluationPeriods"), 0), p("Threshold"),
 	}
-	for _, a := range s.of("AWS::CloudWatch::Alarm") {
-		namespace, metric := text(s.property(a, "Namespace")), text(s.property(a, "MetricName"))
+}
+
+func (a alarm) watches(b alarm) bool {
+	return a.namespace == b.namespace && a.metric == b.metric && a.dimensions == b.dimensions
+}
+
+// alarms: those that are needed, as they are needed, and no others, since nobody
+// knows what those would tell.
+func alarms(s *stack) (problems []string) {
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	need, found := s.needed(), map[int]bool{}
+	for _, name := range s.of("AWS::CloudWatch::Alarm") {
+		have := s.alarm(name)
+		i := slices.IndexFunc(need, have.watches)
 		switch {
-		case metric == "NumberOfMessagesSent":
-			problems = append(problems, a+" is on NumberOfMessagesSent, "+
-				"which does not count what a redrive policy moves; use ApproximateNumberOfMessagesVisible")
-		case !strings.HasPrefix(namespace, "AWS/") && !filters[namespace+" "+metric]:
-			problems = append(problems, fmt.Sprintf("%s is on %s %s, which no metric filter of the template makes", a, namespace, metric))
+		case have.metric == "NumberOfMessagesSent":
+			complain("%s is on NumberOfMessagesSent, which does not count what a redrive policy moves; use ApproximateNumberOfMessagesVisible", name)
+		case i < 0:
+			complain("%s is on %s %s %s, which no check knows; correct it, or add it to needed", name, have.namespace, have.metric, have.dimensions)
+		case have != need[i]:
+			complain("%s is %v; it has to be %v", name, have, need[i])
 		}
-		want := strings.TrimSuffix("["+s.params["AlarmTopicArn"], "[")
-		if want != "" {
-			want += "]"
+		if i >= 0 {
+			found[i] = true
 		}
-		if got := text(s.property(a, "AlarmActions")); got != want {
-			problems = append(problems, fmt.Sprintf("%s.AlarmActions is %q; it has to be %q, the parameter AlarmTopicArn", a, got, want))
+	}
+	for i, a := range need {
+		if !found[i] {
+			complain("there is no alarm on %s %s %s; add one", a.namespace, a.metric, a.dimensions)
 		}
-		if text(s.property(a, "AlarmDescription")) == "" {
-			problems = append(problems, a+" has no AlarmDescription")
-		}
+	}
+	if len(s.deadLetterQueues()) < 2 {
+		complain("there are the dead-letter queues %v; one is for the queue and one for the subscription", s.deadLetterQueues())
 	}
 	return problems
 }
 
-// dashboard: its body is JSON, and is about this stack.
-func dashboard(s *stack) (problems []string) {
-	all := s.of("AWS::CloudWatch::Dashboard")
-	if len(all) != 1 {
-		return []string{fmt.Sprintf("there are the dashboards %v", all)}
-	}
-	var body struct {
-		Widgets []struct {
-			Properties struct {
-				Title, Region string
-				Metrics       [][]any
+func (a alarm) String() string {
+	return fmt.Sprintf("on the %s of %d s, %d times, from %s on", a.statistic, a.period, a.evaluations, a.threshold)
+}
+
+// alarmActions: each alarm tells somebody, and what it means.
+func alarmActions(s *stack) (problems []string) {
+	topic := s.params["AlarmTopicArn"]
+	for _, a := range s.of("AWS::CloudWatch::Alarm") {
+		var want any
+		if topic != "" {
+			want = []any{topic}
+		}
+		for property, want := range map[string]string{
+			"AlarmActions":       text(want),
+			"ComparisonOperator": "GreaterThanOrEqualToThreshold",
+			// SQS, Lambda and filters report nothing while there is nothing to report.
+			"TreatMissingData": "notBreaching",
+		} {
+			if got := text(s.property(a, property)); got != want {
+				problems = append(problems, fmt.Sprintf("%s.%s is %q; it has to be %q", a, property, got, want))
 			}
 		}
-	}
-	if err := json.Unmarshal([]byte(text(s.property(all[0], "DashboardBody"))), &body); err != nil {
-		return []string{fmt.Sprintf("%s.DashboardBody: %v", all[0], err)}
-	}
-	seen := ""
-	for _, w := range body.Widgets {
-		if w.Properties.Region != "eu-central-1" || len(w.Properties.Metrics) == 0 {
-			problems = append(problems, fmt.Sprintf("%s: widget %q has no metrics, or none of this region", all[0], w.Properties.Title))
-		}
-		for _, m := range w.Properties.Metrics {
-			for _, part := range m {
-				seen += " " + text(part)
-			}
-		}
-	}
-	for _, q := range s.of("AWS::SQS::Queue") {
-		if !strings.Contains(seen, " QueueName "+text(s.property(q, "QueueName"))+" ") {
-			problems = append(problems, all[0]+" does not show "+q)
-		}
-	}
-	for _, want := range []string{
-		"Errors", "Throttles", "Outcomes verdict retry", "Outcomes verdict duplicate", "Outcomes verdict deferred",
-		"WriteThrottleEvents", "NumberOfMessagesDeleted",
-	} {
-		if !strings.Contains(seen, want) {
-			problems = append(problems, all[0]+" does not show "+want)
+		if !strings.HasSuffix(text(s.property(a, "AlarmDescription")), ".") {
+			problems = append(problems, a+" has no AlarmDescription that is a sentence")
 		}
 	}
 	return problems

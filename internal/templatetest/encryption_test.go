@@ -2,7 +2,6 @@ package templatetest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -23,15 +22,18 @@ func encryption(s *stack) (problems []string) {
 			complain("%s is encrypted with the key that AWS manages, which SNS cannot use; take a customer key", q)
 		}
 	}
-	for _, topic := range s.of("AWS::SNS::Topic") {
-		if given && text(s.property(topic, "KmsMasterKeyId")) == "" {
-			complain("%s ignores the parameter KmsKeyArn", topic)
+	for kind, property := range map[string]string{"AWS::SNS::Topic": "KmsMasterKeyId", "AWS::Logs::LogGroup": "KmsKeyId"} {
+		for _, name := range s.of(kind) {
+			if key := s.property(name, property); (key != nil) != given {
+				complain("%s: its key is %v and KmsKeyArn is %q", name, key, s.params["KmsKeyArn"])
+			}
 		}
 	}
 	return problems
 }
 
-// keys: a key of the template's own lets SNS in, for this account's topics only, is
+// keys: a key of the template's own lets SNS in, for this account's topics only,
+// and CloudWatch, for the stack's logs only; it is administered by the account, is
 // rotated, and outlives the stack with what it encrypted.
 func keys(s *stack) (problems []string) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -39,18 +41,25 @@ func keys(s *stack) (problems []string) {
 	if made := s.params["KmsKeyArn"] == "new"; made != (len(all) == 1) {
 		complain("KmsKeyArn is %q and there are the keys %v", s.params["KmsKeyArn"], all)
 	}
-	for _, key := range all {
-		in := slices.ContainsFunc(statements(key, s.property(key, "KeyPolicy")), func(st statement) bool {
-			return allows([]statement{st}, "kms:GenerateDataKey", "*") && allows([]statement{st}, "kms:Decrypt", "*") &&
-				text(get(st.principal, "Service")) == "sns.amazonaws.com" &&
-				text(get(st.condition, "StringEquals", "aws:SourceAccount")) == pseudo["AWS::AccountId"]
+	need := []grant{{"Allow", "map[AWS:arn:aws:iam::111122223333:root]", "kms:*", "*", ""}}
+	for _, action := range []string{"kms:GenerateDataKey", "kms:Decrypt"} {
+		need = append(need, grant{"Allow", "map[Service:sns.amazonaws.com]", action, "*", "map[StringEquals:map[aws:SourceAccount:111122223333]]"})
+	}
+	for _, action := range []string{"kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey"} {
+		need = append(need, grant{
+			"Allow", "map[Service:logs.eu-central-1.amazonaws.com]", action, "*",
+			"map[ArnLike:map[kms:EncryptionContext:aws:logs:arn:arn:aws:logs:eu-central-1:111122223333:log-group:shop-*]]",
 		})
-		if !in {
-			complain("%s: its KeyPolicy does not let sns.amazonaws.com kms:GenerateDataKey and kms:Decrypt "+
-				"with aws:SourceAccount; SNS could not deliver to an encrypted queue", key)
-		}
+	}
+	for _, key := range all {
+		problems = append(problems, compare(key, []any{s.property(key, "KeyPolicy")}, need)...)
 		if text(s.property(key, "EnableKeyRotation")) != "true" {
 			complain("%s has no EnableKeyRotation: true", key)
+		}
+		for _, attribute := range []string{"DeletionPolicy", "UpdateReplacePolicy"} {
+			if got := text(s.resources[key][attribute]); got != "Retain" {
+				complain("%s.%s is %q; it has to be Retain, since nothing that it encrypted can be read without it", key, attribute, got)
+			}
 		}
 	}
 	return problems

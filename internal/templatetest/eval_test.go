@@ -3,6 +3,7 @@ package templatetest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -217,7 +218,8 @@ func evaluate(template map[string]any, given map[string]string) (s *stack, err e
 			continue
 		}
 		r := r.(map[string]any)
-		kept := map[string]any{"Type": r["Type"], "Metadata": r["Metadata"], "Properties": map[string]any{}}
+		kept := maps.Clone(r)
+		kept["Properties"] = map[string]any{}
 		if p, ok := r["Properties"]; ok {
 			kept["Properties"] = e.eval(p)
 		}

@@ -46,6 +46,15 @@ func functions(s *stack) (problems []string) {
 			complain("Globals declare no AWS_ENDPOINT_URL; sam local could not point a function at a queue on this machine")
 		}
 	}
+	for name, want := range map[string]string{
+		"ORDERS_TABLE":           "{OrdersTable Ref}",
+		"ORDERS_DEAD_LETTER_URL": "https://sqs.eu-central-1.amazonaws.com/111122223333/" + text(s.property("OrdersDeadLetterQueue", "QueueName")),
+		"ORDERS_MAX_ATTEMPTS":    s.params["MaxAttempts"],
+	} {
+		if got := text(s.property("OrdersFunction", "Environment", "Variables", name)); got != want {
+			complain("OrdersFunction has the variable %s=%s; it has to be %s", name, got, want)
+		}
+	}
 	return problems
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // parameters gives each parameter what was given or its default, and refuses what
@@ -90,7 +92,8 @@ func TestBadParametersAreRefused(t *testing.T) {
 		{"MemorySize=64", "less than 128"},
 		{"MaxAttempts=0", "less than 1"},
 		{"MaxAttempts=16", "more than 15"},
-		{"MaxReceiveCount=5", "less than 20"},
+		{"MaxReceiveCount=99", "less than 100"},
+		{"MaxReceiveCount=1001", "more than 1000"},
 		{"BatchSize=11", "more than 10"},
 		{"BatchSize=0", "less than 1"},
 		{"BatchingWindow=61", "more than 60"},
@@ -103,13 +106,36 @@ func TestBadParametersAreRefused(t *testing.T) {
 		{"AlarmTopicArn=alarms", "ARN of a standard topic"},
 		{"AlarmTopicArn=arn:aws:sns:eu-central-1:111122223333:alarms.fifo", "ARN of a standard topic"},
 		{"LogRetentionDays=2", "LogRetentionDays"},
-		{"OldestMessageAlarmSeconds=0", "less than 60"},
+		{"OldestMessageAlarmSeconds=59", "less than 60"},
+		{"OldestMessageAlarmSeconds=259201", "more than 259200"},
+		{"PutBackAlarmPerMinute=0", "less than 1"},
+		{"PutBackAlarmPerMinute=100001", "more than 100000"},
 		{"DrainDeadLetters=on", "DrainDeadLetters"},
 	} {
 		_, err := evaluate(template, split(tt.params))
-		if err == nil || !strings.Contains(err.Error(), tt.why) {
+		switch {
+		case err == nil:
+			t.Errorf("%s is accepted; narrow what template.yaml allows, so that it is refused with %q", tt.params, tt.why)
+		case !strings.Contains(err.Error(), tt.why):
 			t.Errorf("%s: %v; want a refusal that says %q", tt.params, err, tt.why)
 		}
+	}
+}
+
+// What comes of pressing return all the way through sam deploy --guided.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := parameters(load(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"Architecture": "arm64", "FunctionTimeout": "30", "MemorySize": "256", "MaxAttempts": "5", "LogRetentionDays": "30",
+		"Fifo": "false", "BatchSize": "10", "BatchingWindow": "0", "MaximumConcurrency": "10", "MaxReceiveCount": "100", "KmsKeyArn": "",
+		"DrainDeadLetters": "false", "AlarmTopicArn": "", "OldestMessageAlarmSeconds": "900", "PutBackAlarmPerMinute": "10",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
 

@@ -2,18 +2,10 @@ package templatetest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
-
-// statement is one of a policy.
-type statement struct {
-	owner              string // the resource that has it
-	effect             string
-	actions, resources []string
-	principal          any
-	condition          any
-}
 
 // list makes a list of a text or of a list of texts.
 func list(v any) []string {
@@ -31,68 +23,81 @@ func list(v any) []string {
 	}
 }
 
-func statements(owner string, document any) []statement {
-	var all []statement
-	items, _ := get(document, "Statement").([]any)
+// grant is the least part of a policy: one action on one resource, for one
+// principal. A statement is as many of them as it has actions and resources.
+type grant struct {
+	effect, principal, action, resource string
+	condition                           string
+}
+
+func (g grant) String() string {
+	parts := []string{g.effect}
+	for _, p := range []struct{ before, what string }{{"", g.principal}, {"", g.action}, {"on ", g.resource}, {"if ", g.condition}} {
+		if p.what != "" {
+			parts = append(parts, p.before+p.what)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// grants takes a policy apart. What it does not know, such as NotAction, it
+// complains about: it could mean anything.
+func grants(document any) (all []grant, problems []string) {
+	if version := text(get(document, "Version")); version != "2012-10-17" {
+		problems = append(problems, fmt.Sprintf("Version is %q; it has to be 2012-10-17", version))
+	}
+	items, ok := get(document, "Statement").([]any)
+	if !ok {
+		problems = append(problems, "Statement is no list")
+	}
 	for _, i := range items {
-		all = append(all, statement{owner, text(get(i, "Effect")), list(get(i, "Action")), list(get(i, "Resource")), get(i, "Principal"), get(i, "Condition")})
+		statement, _ := i.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(statement)) {
+			if !slices.Contains(strings.Fields("Sid Effect Principal Action Resource Condition"), key) {
+				problems = append(problems, "a statement has "+key+"; say with Action and Resource what is allowed")
+			}
+		}
+		resources := list(statement["Resource"])
+		if len(resources) == 0 {
+			resources = []string{""} // the policy of who may take a role has none
+		}
+		for _, action := range list(statement["Action"]) {
+			for _, resource := range resources {
+				all = append(all, grant{
+					text(statement["Effect"]), text(statement["Principal"]),
+					action, resource, text(statement["Condition"]),
+				})
+			}
+		}
 	}
-	return all
+	return all, problems
 }
 
-// granted are the statements of a role.
-func (s *stack) granted(role string) []statement {
-	var all []statement
-	policies, _ := s.property(role, "Policies").([]any)
-	for _, p := range policies {
-		all = append(all, statements(role, get(p, "PolicyDocument"))...)
+// compare holds what policies grant against what is needed, no less and no more.
+func compare(owner string, documents []any, need []grant) (problems []string) {
+	var have []grant
+	for _, d := range documents {
+		all, odd := grants(d)
+		have = append(have, all...)
+		for _, p := range odd {
+			problems = append(problems, owner+": "+p)
+		}
 	}
-	return all
-}
-
-// allows reports whether statements allow an action on a resource, by name.
-func allows(all []statement, action, resource string) bool {
-	return slices.ContainsFunc(all, func(st statement) bool {
-		return st.effect == "Allow" && slices.Contains(st.actions, action) && slices.Contains(st.resources, resource)
-	})
+	for _, g := range need {
+		if !slices.Contains(have, g) {
+			problems = append(problems, fmt.Sprintf("%s lacks: %v; add it", owner, g))
+		}
+	}
+	for _, g := range have {
+		if !slices.Contains(need, g) {
+			problems = append(problems, fmt.Sprintf("%s has: %v; nothing needs it, remove it", owner, g))
+		}
+	}
+	return problems
 }
 
 func (s *stack) arn(queue string) string {
 	return "arn:aws:sqs" + arnStem + text(s.property(queue, "QueueName"))
-}
-
-// wildcards: a policy names what it is about. The policy of a key is about that
-// key, which it calls *; a Deny is the stricter the more it covers.
-func wildcards(s *stack) (problems []string) {
-	var all []statement
-	for _, role := range s.of("AWS::IAM::Role") {
-		all = append(all, s.granted(role)...)
-		if s.property(role, "ManagedPolicyArns") != nil {
-			problems = append(problems, role+" has ManagedPolicyArns; write down what it needs, since policies of AWS are for every resource")
-		}
-	}
-	for _, p := range s.of("AWS::SQS::QueuePolicy") {
-		all = append(all, statements(p, s.property(p, "PolicyDocument"))...)
-	}
-	for _, st := range all {
-		if st.effect != "Allow" {
-			continue
-		}
-		for _, r := range st.resources {
-			if strings.Contains(r, "*") {
-				problems = append(problems, fmt.Sprintf("%s allows %v on %s; name the resource", st.owner, st.actions, r))
-			}
-		}
-		for _, a := range st.actions {
-			if strings.Contains(a, "*") {
-				problems = append(problems, fmt.Sprintf("%s allows %s; name the action", st.owner, a))
-			}
-		}
-		if text(st.principal) == "*" || text(get(st.principal, "AWS")) == "*" {
-			problems = append(problems, st.owner+" allows everybody; name the principal")
-		}
-	}
-	return problems
 }
 
 // roleOf is the role of a function, where it is one of the template's own.
@@ -111,101 +116,93 @@ func roles(s *stack) (problems []string) {
 			problems = append(problems, f+" has no Role of this template; "+
 				"SAM would make one, with AWSLambdaSQSQueueExecutionRole, which receives and deletes from every queue")
 		}
-		if s.property(f, "Policies") != nil {
-			problems = append(problems, f+" has Policies beside its Role, which SAM ignores; move them to the role")
-		}
 	}
 	return problems
 }
 
 // permissions: a function may do what it does, and nothing else.
 func permissions(s *stack) (problems []string) {
-	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	for _, f := range s.of("AWS::Serverless::Function") {
-		granted, may := s.granted(s.roleOf(f)), map[string]bool{}
-		need := func(action, resource string) {
-			may[action+" "+resource] = true
-			if !allows(granted, action, resource) {
-				complain("%s may not %s on %s, which %s does; add it to the role", s.roleOf(f), action, resource, f)
+	for _, role := range s.of("AWS::IAM::Role") {
+		var need []grant
+		for _, f := range s.of("AWS::Serverless::Function") {
+			if s.roleOf(f) == role {
+				need = append(need, s.needs(f)...)
 			}
 		}
-		group := "{" + strings.Trim(text(s.property(f, "LoggingConfig", "LogGroup")), "{}")
-		group = strings.TrimSuffix(group, " Ref") + " Arn}"
-		need("logs:CreateLogStream", group)
-		need("logs:PutLogEvents", group)
-		for _, q := range s.consumes(f) {
-			for _, action := range []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"} {
-				need(action, s.arn(q))
-			}
-			if key := text(s.property(q, "KmsMasterKeyId")); key != "" {
-				need("kms:Decrypt", key)
-			}
+		var documents []any
+		policies, _ := s.property(role, "Policies").([]any)
+		for _, p := range policies {
+			documents = append(documents, get(p, "PolicyDocument"))
 		}
-		if q := s.queueOf(text(s.property(f, "Environment", "Variables", "ORDERS_DEAD_LETTER_URL"))); q != "" {
-			need("sqs:SendMessage", s.arn(q))
-			if key := text(s.property(q, "KmsMasterKeyId")); key != "" {
-				need("kms:GenerateDataKey", key)
-			}
-		}
-		if t := text(s.property(f, "Environment", "Variables", "ORDERS_TABLE")); t != "" {
-			need("dynamodb:UpdateItem", strings.Replace(t, " Ref}", " Arn}", 1))
-		}
-		for _, st := range granted {
-			for _, a := range st.actions {
-				for _, r := range st.resources {
-					if !may[a+" "+r] {
-						complain("%s may %s on %s, which %s never does; remove it", st.owner, a, r, f)
-					}
-				}
-			}
-		}
+		problems = append(problems, compare(role, documents, need)...)
+		trust := []any{s.property(role, "AssumeRolePolicyDocument")}
+		problems = append(problems, compare(role, trust, []grant{{"Allow", "map[Service:lambda.amazonaws.com]", "sts:AssumeRole", "", ""}})...)
 	}
 	return problems
 }
 
-// consumes are the queues that invoke a function.
-func (s *stack) consumes(function string) []string {
-	var all []string
-	for _, m := range s.sources() {
-		if m.function == function {
-			all = append(all, m.queue)
+// needs is what a function does, by what it is connected with.
+func (s *stack) needs(function string) (need []grant) {
+	key, services, sends := "", []string{"sqs.eu-central-1.amazonaws.com*"}, false
+	may := func(resource string, actions ...string) {
+		for _, a := range actions {
+			need = append(need, grant{"Allow", "", a, resource, ""})
 		}
 	}
-	return all
+	group := strings.TrimSuffix(text(s.property(function, "LoggingConfig", "LogGroup")), " Ref}") + " Arn}"
+	may(group, "logs:CreateLogStream", "logs:PutLogEvents")
+	for _, m := range s.sources() {
+		if m.function == function {
+			may(s.arn(m.queue), "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility")
+			key = text(s.property(m.queue, "KmsMasterKeyId"))
+		}
+	}
+	if q := s.queueOf(text(s.property(function, "Environment", "Variables", "ORDERS_DEAD_LETTER_URL"))); q != "" {
+		may(s.arn(q), "sqs:SendMessage")
+		sends = true
+	}
+	if t := text(s.property(function, "Environment", "Variables", "ORDERS_TABLE")); t != "" {
+		may(strings.Replace(t, " Ref}", " Arn}", 1), "dynamodb:UpdateItem")
+		services = append(services, "dynamodb.eu-central-1.amazonaws.com*")
+	}
+	if key == "" {
+		return need
+	}
+	// A key is used through the services that it is for.
+	condition := fmt.Sprintf("map[StringLike:map[kms:ViaService:%s]]", services[0])
+	if len(services) > 1 {
+		condition = fmt.Sprintf("map[StringLike:map[kms:ViaService:%v]]", services)
+	}
+	need = append(need, grant{"Allow", "", "kms:Decrypt", key, condition})
+	if sends {
+		need = append(need, grant{"Allow", "", "kms:GenerateDataKey", key, condition})
+	}
+	return need
 }
 
 // queuePolicies: SNS may send to the queues it needs, for its topic only, and
 // nobody may come without TLS.
 func queuePolicies(s *stack) (problems []string) {
-	byQueue := map[string][]statement{}
+	documents := map[string][]any{}
 	for _, p := range s.of("AWS::SQS::QueuePolicy") {
 		for _, url := range list(s.property(p, "Queues")) {
 			q := s.queueOf(url)
-			byQueue[q] = append(byQueue[q], statements(p, s.property(p, "PolicyDocument"))...)
-		}
-	}
-	for _, sub := range s.of("AWS::SNS::Subscription") {
-		topic := text(s.property(sub, "TopicArn"))
-		for _, arn := range []string{text(s.property(sub, "Endpoint")), text(s.property(sub, "RedrivePolicy", "deadLetterTargetArn"))} {
-			q := s.queueOf(arn)
-			lets := slices.ContainsFunc(byQueue[q], func(st statement) bool {
-				return allows([]statement{st}, "sqs:SendMessage", arn) && text(get(st.principal, "Service")) == "sns.amazonaws.com" &&
-					text(get(st.condition, "ArnEquals", "aws:SourceArn")) == topic
-			})
-			if !lets {
-				problems = append(problems, fmt.Sprintf("%s: no policy of %s lets sns.amazonaws.com send "+
-					"with the condition ArnEquals aws:SourceArn %s; SNS could not deliver, or any topic could", sub, q, topic))
-			}
+			documents[q] = append(documents[q], s.property(p, "PolicyDocument"))
 		}
 	}
 	for _, q := range s.of("AWS::SQS::Queue") {
-		denies := slices.ContainsFunc(byQueue[q], func(st statement) bool {
-			return st.effect == "Deny" && text(st.principal) == "*" && slices.Contains(st.actions, "sqs:*") &&
-				slices.Contains(st.resources, s.arn(q)) && text(get(st.condition, "Bool", "aws:SecureTransport")) == "false"
-		})
-		if !denies {
-			problems = append(problems, q+" has no policy that denies sqs:* where aws:SecureTransport is false")
+		if n := len(documents[q]); n != 1 {
+			problems = append(problems, fmt.Sprintf("%s has %d policies; give it one, since a second one replaces the first", q, n))
 		}
+		need := []grant{{"Deny", "*", "sqs:*", s.arn(q), "map[Bool:map[aws:SecureTransport:false]]"}}
+		for _, sub := range s.of("AWS::SNS::Subscription") {
+			target := s.property(sub, "RedrivePolicy", "deadLetterTargetArn")
+			if slices.Contains([]any{s.property(sub, "Endpoint"), target}, any(s.arn(q))) {
+				condition := fmt.Sprintf("map[ArnEquals:map[aws:SourceArn:%s]]", text(s.property(sub, "TopicArn")))
+				need = append(need, grant{"Allow", "map[Service:sns.amazonaws.com]", "sqs:SendMessage", s.arn(q), condition})
+			}
+		}
+		problems = append(problems, compare("the policy of "+q, documents[q], need)...)
 	}
 	return problems
 }

@@ -67,6 +67,11 @@ func redrive(s *stack) (problems []string) {
 				"other queues could use it, or this one could not", target, m.queue, arn)
 		}
 	}
+	for _, q := range s.of("AWS::SQS::Queue") {
+		if s.retention(q) < 4*day {
+			complain("%s.MessageRetentionPeriod is %d; keep messages for %d or more: an outage over a weekend must not lose any", q, s.retention(q), 4*day)
+		}
+	}
 	for _, q := range dead {
 		if s.retention(q) != 14*day {
 			complain("%s.MessageRetentionPeriod is %d; keep dead letters for %d, 14 days", q, s.retention(q), 14*day)
@@ -81,6 +86,11 @@ func redrive(s *stack) (problems []string) {
 	return problems
 }
 
+// receivesPerAttempt is what a backstop leaves room for: an order of a FIFO group
+// is received along with each attempt of every other one of its group that fails
+// before it, and any order whenever invocations are throttled or the table is down.
+const receivesPerAttempt = 6
+
 // AT-06.
 func receives(s *stack) (problems []string) {
 	attempts := number(s.property("OrdersFunction", "Environment", "Variables", "ORDERS_MAX_ATTEMPTS"), 0)
@@ -92,9 +102,9 @@ func receives(s *stack) (problems []string) {
 			continue
 		}
 		n := number(s.property(q, "RedrivePolicy", "maxReceiveCount"), 0)
-		if n < 5 || n <= attempts {
-			problems = append(problems, fmt.Sprintf("%s.RedrivePolicy.maxReceiveCount is %d; make it 5 or more "+
-				"and more than ORDERS_MAX_ATTEMPTS, %d: SQS counts throttled and deferred deliveries too", q, n, attempts))
+		if n < receivesPerAttempt*attempts {
+			problems = append(problems, fmt.Sprintf("%s.RedrivePolicy.maxReceiveCount is %d; make it %d or more, %d times ORDERS_MAX_ATTEMPTS: "+
+				"SQS counts throttled and deferred deliveries too", q, n, receivesPerAttempt*attempts, receivesPerAttempt))
 		}
 	}
 	return problems
@@ -121,8 +131,22 @@ func subscriptions(s *stack) (problems []string) {
 		case text(s.property(name, "RawMessageDelivery")) != "true":
 			complain("%s has no RawMessageDelivery: true; orders would come in SNS's envelope, with their attributes inside it", name)
 		}
+		problems = append(problems, s.policiesFirst(name, queue, dead)...)
 		if fifo := strings.HasSuffix(text(s.property(name, "TopicArn")), ".fifo"); queue != "" && fifo != s.isFIFO(queue) {
 			complain("%s: topic and queue %s are not of one type", name, queue)
+		}
+	}
+	return problems
+}
+
+// policiesFirst: a subscription that is there before the policies of its queues are
+// sends what it cannot deliver yet to its dead-letter queue, or loses it.
+func (s *stack) policiesFirst(subscription string, queues ...string) (problems []string) {
+	for _, p := range s.of("AWS::SQS::QueuePolicy") {
+		for _, url := range list(s.property(p, "Queues")) {
+			if slices.Contains(queues, s.queueOf(url)) && !slices.Contains(list(s.resources[subscription]["DependsOn"]), p) {
+				problems = append(problems, subscription+" has no DependsOn "+p+"; SNS could send before it may")
+			}
 		}
 	}
 	return problems

@@ -2,6 +2,7 @@ package templatetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -69,9 +70,6 @@ func partialBatches(s *stack) (problems []string) {
 				"Lambda deletes what the function reports as failed", m))
 		}
 	}
-	for _, m := range s.of("AWS::Lambda::EventSourceMapping") {
-		problems = append(problems, m+": declare SQS mappings as Events of a function, where these tests look at them")
-	}
 	return problems
 }
 
@@ -94,12 +92,15 @@ func eventSources(s *stack) (problems []string) {
 		switch {
 		case m.queue == "":
 			complain("%v has a queue that is not in the template", m)
-		case s.isFIFO(m.queue) && window > 0:
+		case s.isFIFO(m.queue) && m.properties["MaximumBatchingWindowInSeconds"] != nil:
 			complain("%v has a MaximumBatchingWindowInSeconds, and %s is a FIFO queue; remove it", m, m.queue)
 		case s.isFIFO(m.queue) && size > 10:
 			complain("%v has a BatchSize of %d, and %s is a FIFO queue; use at most 10", m, size, m.queue)
 		case size > 10 && window == 0:
 			complain("%v has a BatchSize of %d; set MaximumBatchingWindowInSeconds to 1 or more, or use at most 10", m, size)
+		}
+		if enabled := m.properties["Enabled"]; enabled != nil && text(enabled) != "true" && !slices.Contains(s.deadLetterQueues(), m.queue) {
+			complain("%v is not Enabled; nothing would be worked off", m)
 		}
 		if n := number(get(m.properties, "ScalingConfig", "MaximumConcurrency"), 0); n < 2 || n > 1000 {
 			complain("%v has no ScalingConfig.MaximumConcurrency of 2 to 1000; reserved concurrency alone throttles, and throttling uses up receives", m)
