@@ -107,7 +107,7 @@ func (n *noise) due() bool {
 // much more than our own budget of attempts it should be.
 const (
 	fewReceives = 5
-	backstop    = 3
+	backstop    = 6
 )
 
 // warnAbout says what about the queue does not fit what it is used for.
@@ -123,7 +123,7 @@ func (p *Poller) warnAbout(q sqsqueue.Description, t timing) {
 			"what fails for ever, but not permanently, comes back until the queue drops it; set one")
 	case q.MaxReceives > 0 && limit > 0 && q.MaxReceives < backstop*limit:
 		p.warn("the queue's maxReceiveCount counts deferred and throttled deliveries too, and may be used up before MaxAttempts; "+
-			"make it a backstop, such as 50", receives, slog.Int("MaxAttempts", limit))
+			"make it a backstop, such as 100: at least six times MaxAttempts", receives, slog.Int("MaxAttempts", limit))
 	case q.MaxReceives > 0 && q.MaxReceives < fewReceives:
 		p.warn("the queue's maxReceiveCount is low: deliveries that a drain or an outage gives back count too; use 5 or more", receives)
 	}

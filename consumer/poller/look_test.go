@@ -80,7 +80,7 @@ func TestLook_Warnings(t *testing.T) {
 		}, "no MaxAttempts"},
 		"backstop below the budget": {func(s *setup, _ *sqstest.Server) {
 			s.cfg, _ = guarded(t, s.cfg, 0)
-			s.cfg.Redelivery.MaxAttempts, s.about.MaxReceives = 5, 14
+			s.cfg.Redelivery.MaxAttempts, s.about.MaxReceives = 5, 29
 		}, "maxReceiveCount counts deferred"},
 		"few receives": {func(s *setup, _ *sqstest.Server) { s.about.MaxReceives = 4 }, "maxReceiveCount is low"},
 		"age beyond the retention": {func(s *setup, _ *sqstest.Server) {
