@@ -71,6 +71,10 @@ sam: $(SAM)/ready ## validate and lint the SAM template, build its functions and
 sam-local: $(SAM)/ready ## run the functions under sam local, in containers
 	./scripts/sam-local-test.sh $(SAM)
 
+.PHONY: sam-directory
+sam-directory: # for .ci/run, which needs the exit code that make would hide
+	@echo $(SAM)
+
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## look for known vulnerabilities in what is called
 	./scripts/vuln.sh $(GOVULNCHECK)

@@ -13,20 +13,16 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-not_run=75
+. scripts/engine.sh
+
 image=ackwise-ecs-poller:test
 work=$(mktemp -d)
-engine=''
 
 cleanup() {
 	code=$?
 	trap - EXIT HUP INT TERM
 	docker image rm --force "$image" >/dev/null 2>&1 || true
-	if [ -n "$engine" ]; then
-		kill "$engine" 2>/dev/null || true
-		wait "$engine" 2>/dev/null || true
-		umount "$work"/exec/netns/* 2>/dev/null || true # dockerd leaves it
-	fi
+	stop_engine
 	rm -rf "$work" || true
 	exit "$code"
 }
@@ -35,34 +31,12 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-not_run() {
-	echo "NOT RUN: $1" >&2
-	exit "$not_run"
-}
-
-# start leaves an engine that answers at DOCKER_HOST. Containers use the network
-# of this machine, so it needs no bridge and leaves the firewall alone.
-start() {
-	command -v dockerd >/dev/null || not_run "no container engine answers, and there is no dockerd to start (Debian: apt-get install docker.io)"
-	[ "$(id -u)" = 0 ] || not_run "no container engine answers, and only root can start one"
-	DOCKER_HOST=unix://$work/docker.sock
-	export DOCKER_HOST
-	dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" --host "$DOCKER_HOST" \
-		--iptables=false --ip6tables=false --bridge=none >"$work/log" 2>&1 &
-	engine=$!
-	waited=0
-	until docker info >/dev/null 2>&1; do
-		waited=$((waited + 1))
-		if ! kill -0 "$engine" 2>/dev/null || [ "$waited" -ge 60 ]; then
-			tail -n 20 "$work/log" >&2
-			not_run "dockerd does not start"
-		fi
-		sleep 1
-	done
-}
-
 command -v docker >/dev/null || not_run "there is no docker command (Debian: apt-get install docker.io)"
-docker info >/dev/null 2>&1 || start
+if ! docker info >/dev/null 2>&1; then
+	can_start_engine
+	# Containers use the network of this machine, so it needs no bridge.
+	start_engine --bridge=none
+fi
 
 # The last stage of the Dockerfile, copying from this machine instead of from the
 # stage that builds: no registry is needed.

@@ -5,33 +5,30 @@
 #
 #   scripts/sam-local-test.sh SAM_DIRECTORY
 #
-# SAM_DIRECTORY, an absolute path, is where scripts/install-sam.sh installed the SAM
-# CLI. A container engine that answers is used as it is, with AWS's own image. Where
-# none answers, this script starts one (dockerd, as root; Debian: apt-get install
-# docker.io), in a network of its own, and stops it again; where the image cannot be
-# pulled, a stand-in is made of Debian's busybox. Exits with 75, and says NOT RUN, if
-# there is no engine to be had: that is neither passed nor failed.
+# SAM_DIRECTORY is where scripts/install-sam.sh installed the SAM CLI. A container
+# engine that answers is used as it is, with AWS's own image. Where none answers,
+# this script starts one (dockerd, as root; Debian: apt-get install docker.io), in a
+# network of its own, and stops it again; where the image cannot be pulled, a
+# stand-in is made of Debian's busybox.
+#
+# Exits with 0 if all is well, with 1 if it is not, and with 75, saying NOT RUN, if
+# this machine is no place to find out: no engine, no image, a port that is taken.
 set -eu
+sam=$(cd "$1" && pwd)
 cd "$(dirname "$0")/.."
 here=$PWD/scripts
+. scripts/engine.sh
 
-sam=$1/bin/sam
+python=$sam/bin/python
 inside=${2:-}
-not_run=75
 port=9324        # of the queue's API
 lambda_port=3001 # of sam local start-lambda
-engine=''
 server=''
 
 export SAM_CLI_TELEMETRY=0
 # Not the user's account: no function here may reach it.
 export AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SECRET_ACCESS_KEY=example AWS_DEFAULT_REGION=us-east-1
 unset AWS_PROFILE AWS_SESSION_TOKEN 2>/dev/null || true
-
-not_run() {
-	echo "NOT RUN: $1" >&2
-	exit "$not_run"
-}
 
 [ "$(uname -s)" = Linux ] || not_run "this script knows the networks of container engines on Linux only"
 case $(uname -m) in
@@ -62,21 +59,20 @@ fetch_busybox() {
 }
 
 if [ -z "$inside" ]; then
-	CGO_ENABLED=0 GOFLAGS=-tags=lambda.norpc "$sam" build --config-env "$config" --build-dir "$built"
-	go build -o "$built/samlocal" ./internal/samlocal
+	CGO_ENABLED=0 GOFLAGS=-tags=lambda.norpc "$sam/bin/sam" build --config-env "$config" --build-dir "$built"
+	go build -o "$built/local" ./examples/local
 	command -v docker >/dev/null || not_run "there is no docker command (Debian: apt-get install docker.io)"
 	if docker info >/dev/null 2>&1; then
 		if docker pull --quiet "$image" >/dev/null 2>&1 || docker image inspect "$image" >/dev/null 2>&1; then
-			exec "$here/sam-local-test.sh" "$1" real
+			exec "$here/sam-local-test.sh" "$sam" real
 		fi
 		fetch_busybox || not_run "$image cannot be pulled, and there is no static busybox to make a stand-in of (Debian: apt-get install busybox-static)"
-		exec "$here/sam-local-test.sh" "$1" stand-in
+		exec "$here/sam-local-test.sh" "$sam" stand-in
 	fi
-	command -v dockerd >/dev/null || not_run "no container engine answers, and there is no dockerd to start (Debian: apt-get install docker.io)"
-	[ "$(id -u)" = 0 ] || not_run "no container engine answers, and only root can start one"
+	can_start_engine
 	unshare --net true 2>/dev/null || not_run "no container engine answers, and a network for one cannot be made (unshare --net)"
 	fetch_busybox || not_run "there is no static busybox to make an image of (Debian: apt-get install busybox-static)"
-	exec unshare --net "$here/sam-local-test.sh" "$1" own
+	exec unshare --net "$here/sam-local-test.sh" "$sam" own
 fi
 
 # --- Inside: with an engine -------------------------------------------------------
@@ -96,12 +92,7 @@ cleanup() {
 		# Under the name of AWS's image, they must not be found there later.
 		docker image rm --force "$image" "$rapid" >/dev/null 2>&1 || true
 	fi
-	if [ -n "$engine" ]; then
-		docker ps --quiet | xargs -r docker kill >/dev/null 2>&1 || true
-		kill "$engine" 2>/dev/null || true
-		wait "$engine" 2>/dev/null || true
-		umount "$work"/exec/netns/* 2>/dev/null || true # dockerd leaves it
-	fi
+	stop_engine
 	rm -rf "$work" || true
 	exit "$code"
 }
@@ -109,26 +100,6 @@ trap cleanup EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-# In a network of its own the engine can have any addresses, and needs no firewall:
-# its proxy forwards the ports of containers.
-start() {
-	ip link set lo up
-	DOCKER_HOST=unix://$work/docker.sock
-	export DOCKER_HOST
-	dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" --host "$DOCKER_HOST" \
-		--iptables=false --ip6tables=false --ip-forward=false --ip-masq=false --bip="$gateway/24" >"$work/log" 2>&1 &
-	engine=$!
-	waited=0
-	until docker info >/dev/null 2>&1; do
-		waited=$((waited + 1))
-		if ! kill -0 "$engine" 2>/dev/null || [ "$waited" -ge 60 ]; then
-			tail -n 20 "$work/log" >&2
-			not_run "dockerd does not start"
-		fi
-		sleep 1
-	done
-}
 
 # SAM adds AWS's runtime interface emulator to the image, which then starts the
 # function. What the image has to have for it is a shell, mv and chmod, for SAM's
@@ -144,7 +115,10 @@ stand_in() {
 rapid=public.ecr.aws/lambda/provided:al2023-rapid-$architecture # SAM's name for image and emulator
 gateway=172.31.255.1
 if [ "$inside" = own ]; then
-	start
+	# In a network of its own it can have any addresses, and needs no firewall: its
+	# proxy forwards the ports of containers.
+	ip link set lo up
+	start_engine --ip-forward=false --ip-masq=false --bip="$gateway/24"
 else
 	gateway=$(docker network inspect bridge --format '{{range .IPAM.Config}}{{.Gateway}} {{end}}' | cut -d' ' -f1)
 fi
@@ -154,6 +128,12 @@ else
 	stand_in
 	echo "engine: $([ "$inside" = own ] && echo 'started here, in a network of its own' || echo 'the one that answers'); image: a stand-in for $image"
 fi
+
+# What the engine gave it may be no address of this machine (Docker Desktop has its
+# own), and another program may have the ports.
+free() { "$python" -c 'import socket, sys; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind((sys.argv[1], int(sys.argv[2])))' "$1" "$2" 2>/dev/null; }
+free "$gateway" "$port" || not_run "port $port of $gateway, where containers look for the queue, cannot be had"
+free 127.0.0.1 "$lambda_port" || not_run "port $lambda_port, for sam local start-lambda, is taken"
 
 # SAM looks for its configuration beside the template. The image is there: it need
 # not ask a registry whether there is a newer one.
@@ -167,7 +147,7 @@ for answer in events/answers/*.json; do
 	function=OrdersFunction
 	[ "$name" != dead-letters ] || function=FindingsFunction
 	# shellcheck disable=SC2086 # flags are words
-	if ! "$sam" local invoke "$function" --event "events/$name.json" $local_flags >"$work/answer" 2>"$work/output"; then
+	if ! "$sam/bin/sam" local invoke "$function" --event "events/$name.json" $local_flags >"$work/answer" 2>"$work/output"; then
 		echo "FAILED  $name: sam local invoke" >&2
 		cat "$work/output" >&2
 		exit 1
@@ -184,27 +164,62 @@ done
 
 # --- A queue of orders ------------------------------------------------------------
 
+# Of twenty orders two fail once, one fails twice, two have a negative amount and two
+# are no JSON: those four cannot succeed.
+n=0
+while [ "$n" -lt 100 ]; do
+	case $((n % 20)) in
+	3 | 13) echo '{"id":"order-'$n'","customer":"ann","amount":100,"fails":1}' ;;
+	7) echo '{"id":"order-'$n'","customer":"ann","amount":100,"fails":2}' ;;
+	5 | 15) echo '{"id":"order-'$n'","customer":"ann","amount":-100}' ;;
+	9 | 19) echo '"{\"id\":\"order-'$n'\",\"amount"' ;;
+	*) echo '{"id":"order-'$n'","customer":"ann","amount":100}' ;;
+	esac
+	n=$((n + 1))
+done >"$work/orders.jsonl"
+
 cat >"$work/env.json" <<JSON
 {"Parameters": {"AWS_ENDPOINT_URL": "http://queue.local:$port", "ORDERS_TABLE": "", "ORDERS_MAX_ATTEMPTS": "5",
-  "ORDERS_DEAD_LETTER_URL": "http://queue.local:$port/000000000000/orders-dead"}}
+  "ORDERS_DEAD_LETTER_URL": "http://queue.local:$port/000000000000/orders-dlq"}}
 JSON
 # shellcheck disable=SC2086 # flags are words
-"$sam" local start-lambda $local_flags --env-vars "$work/env.json" --add-host "queue.local:$gateway" \
+"$sam/bin/sam" local start-lambda $local_flags --env-vars "$work/env.json" --add-host "queue.local:$gateway" \
 	--host 127.0.0.1 --port "$lambda_port" >"$work/start-lambda" 2>&1 &
 server=$!
 waited=0
-until "$1/bin/python" -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1).close()' "$lambda_port" 2>/dev/null; do
+until "$python" -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1).close()' "$lambda_port" 2>/dev/null; do
 	waited=$((waited + 1))
-	if ! kill -0 "$server" 2>/dev/null || [ "$waited" -ge 60 ]; then
+	if ! kill -0 "$server" 2>/dev/null; then
 		cat "$work/start-lambda" >&2
-		echo "sam local start-lambda does not start" >&2
+		echo "FAILED  sam local start-lambda" >&2
 		exit 1
+	fi
+	if [ "$waited" -ge 60 ]; then
+		cat "$work/start-lambda" >&2
+		not_run "sam local start-lambda does not answer after a minute"
 	fi
 	sleep 1
 done
-if ! "$built/samlocal" -n 100 -listen "$gateway:$port" -endpoint "http://127.0.0.1:$lambda_port"; then
+
+code=0
+"$built/local" -invoke "http://127.0.0.1:$lambda_port/2015-03-31/functions/OrdersFunction/invocations" -listen "$gateway:$port" \
+	-receives 100 -timeout 5m -f "$work/orders.jsonl" >"$work/report" || code=$?
+cat "$work/report"
+expect() {
+	if ! grep -Eq "^ *$1 +$2( |\$)" "$work/report"; then
+		failures=$((failures + 1))
+		echo "FAILED  the orders: want \"$1 $2\" in the report above" >&2
+	fi
+}
+expect messages 100
+expect done 80
+expect parked 20
+expect moved 0
+expect left 0
+expect lost 0
+if [ "$code" != 0 ] || [ "$failures" != 0 ]; then
+	[ "$code" = 0 ] || echo "FAILED  the orders: examples/local exits with $code" >&2
 	cat "$work/start-lambda" >&2
 	exit 1
 fi
-[ "$failures" = 0 ] || exit 1
-echo "passed: the sample events and 100 orders, under $("$sam" --version)"
+echo "passed: the sample events and 100 orders, under $("$sam/bin/sam" --version)"
