@@ -166,7 +166,7 @@ func (x *external) introduce(w io.Writer) {
 	printf(w, ", maxReceiveCount %d) with dead-letter queue\n%s.\n", x.receives, printable(x.dead))
 }
 
-func (x *external) reportCalls(w io.Writer) {
+func (x *external) reportCalls(w io.Writer, _ int) {
 	table(w, func(t io.Writer) { row(t, "by the function", "not known: they are not counted there") })
 }
 

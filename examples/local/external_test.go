@@ -134,13 +134,30 @@ func TestExternalSends(t *testing.T) {
 // A message that SQS does not take is named.
 func TestExternalRefusesMessage(t *testing.T) {
 	t.Parallel()
-	r := there(t, ".fifo", func(e *elsewhere) {
+	r := there(t, "", func(e *elsewhere) {
 		e.args = []string{"-f", "-"}
-		e.stdin = "\n" + `{"id":"no group"}`
+		e.stdin = "\n" + `{"body":"{}","attributes":{"AWS.x":"no name for us"}}`
 	})
 	r.want(t, exitUsage)
-	if !strings.HasPrefix(r.stderr, "local: standard input:2: ") || !strings.Contains(r.stderr, "MessageGroupId") {
+	if !strings.HasPrefix(r.stderr, "local: standard input:2: ") || !strings.Contains(r.stderr, "reserved") {
 		t.Errorf("standard error: %q", r.stderr)
+	}
+}
+
+// A FIFO queue takes no message without a group: none of the file is sent then.
+func TestExternalWithoutGroup(t *testing.T) {
+	t.Parallel()
+	var queue *sqstest.Queue
+	r := there(t, ".fifo", func(e *elsewhere) {
+		e.args = []string{"-f", "-"}
+		e.stdin = `{"body":{"id":"A-1"},"group":"g"}` + "\n" + `{"id":"A-2"}`
+		queue = e.queue
+	})
+	r.want(t, exitUsage)
+	wantLines(t, r.stderr, "local: standard input:2: the message has no group, and -queue is a FIFO queue; "+
+		`write it as {"body": …, "group": "text"}`)
+	if n := len(queue.Messages()); n != 0 {
+		t.Errorf("%d messages were sent", n)
 	}
 }
 

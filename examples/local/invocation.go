@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -187,6 +189,9 @@ func parseURL(text string) (*url.URL, error) {
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
 		return nil, errors.New("it is no URL of a service")
+	}
+	if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n > math.MaxUint16) {
+		return nil, errors.New("there is no such port")
 	}
 	return u, nil
 }

@@ -34,6 +34,7 @@ func TestBadTarget(t *testing.T) {
 		"http://h/2015-03-31/functions/f", "http://h/2015-03-31/functions/f/invocations/", "http://h/functions/f/invocations",
 		"http://h/2015-03-31/functions/f/invocations?Qualifier=1", "http://h/2015-03-31/functions/f/invocations#a",
 		"http://me:secret@h/2015-03-31/functions/f/invocations", "http://h:port/2015-03-31/functions/f/invocations",
+		"http://h:99999/2015-03-31/functions/f/invocations",
 	} {
 		r := program(t, "", 0, "-invoke", text)
 		r.want(t, exitUsage)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ackwise/ackwise/consumer/sqstest"
@@ -60,6 +61,9 @@ func newRemote(ctx context.Context, o options, n network, stdout, stderr io.Writ
 
 // run sends the messages and works the queue off.
 func (r *remote) run(ctx context.Context, o options, in *input, stdout, stderr io.Writer) int {
+	if err := grouped(o, in); err != nil {
+		return fail(stderr, err, "")
+	}
 	for _, l := range in.lines {
 		m := l.message
 		m.Delay = o.seconds(m.Delay)
@@ -75,6 +79,20 @@ func (r *remote) run(ctx context.Context, o options, in *input, stdout, stderr i
 	}
 	r.introduce(stdout, o, in)
 	return r.play(ctx, o, stdout, stderr)
+}
+
+// grouped finds a message that a FIFO queue would refuse, before any is sent.
+func grouped(o options, in *input) error {
+	if !strings.HasSuffix(o.invoke.queue, ".fifo") {
+		return nil
+	}
+	for _, l := range in.lines {
+		if l.message.GroupID == "" {
+			return fmt.Errorf("%s:%d: the message has no group, and -queue is a FIFO queue; "+
+				`write it as {"body": …, "group": "text"}`, in.name, l.number)
+		}
+	}
+	return nil
 }
 
 // introduce says what is about to happen, and what the function needs for it.
@@ -185,6 +203,7 @@ func (r *remote) report(w io.Writer, a *account, elapsed time.Duration) {
 	r.trace.report(w)
 	r.trace.reportDead(w, a)
 	printf(w, "\nCalls of SQS:\n")
-	r.queues.reportCalls(w)
-	reportInvocations(w, r.source.Stats())
+	stats := r.source.Stats()
+	r.queues.reportCalls(w, stats.Reported)
+	reportInvocations(w, stats)
 }

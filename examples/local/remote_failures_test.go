@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/ackwise/ackwise/consumer/sqstest"
 )
@@ -35,6 +39,30 @@ func TestInvokeThrowsToTheEnd(t *testing.T) {
 	t.Parallel()
 	r := away(t, two, answers(throws), "-receives", "2")
 	r.want(t, exitOK, "moved 2", "SQS 2 function error: errorString: no disk", "function error 4", "Nothing was lost: 2 sent = 0 done + 2 in")
+}
+
+// A function that reports failures and makes no call at all does not reach the
+// queue, or does not want to; one that reports none has nothing to call for.
+func TestInvokeSilentFunction(t *testing.T) {
+	t.Parallel()
+	const hint = "The function has not called SQS at all."
+	r := away(t, two, answers(reportFirst, allGood), "-function-timeout", "5s")
+	r.want(t, exitOK, "done 2", "reported as failed 1", hint)
+	if r := away(t, two, answers(allGood)); strings.Contains(r.stdout, hint) {
+		t.Errorf("it has nothing to call for:\n%s", r.stdout)
+	}
+	if r := away(t, "", func(e *embedded) sqstest.Handler { return shopFunction(t, e) }); strings.Contains(r.stdout, hint) {
+		t.Errorf("it has called:\n%s", r.stdout)
+	}
+}
+
+// reportFirst reports the first record as failed.
+func reportFirst(payload []byte) ([]byte, error) {
+	var e events.SQSEvent
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return nil, err
+	}
+	return json.Marshal(events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{{ItemIdentifier: e.Records[0].MessageId}}})
 }
 
 const cannot = "local: the function cannot be invoked; messages come back when their visibility ends: "
