@@ -64,7 +64,7 @@ sam: $(SAM)/ready ## validate and lint the SAM template, build its functions and
 	SAM_CLI_TELEMETRY=0 $(SAM)/bin/sam validate
 	$(SAM)/bin/cfn-lint --template template.yaml
 	$(SAM_BUILD)
-	$(SAM_BUILD) --config-env x86 --build-dir .aws-sam/x86
+	$(SAM_BUILD) --config-env x86
 	ACKWISE_SAM_BUILDS="arm64=.aws-sam/build x86_64=.aws-sam/x86" go test -count=1 ./internal/templatetest
 
 .PHONY: sam-local
