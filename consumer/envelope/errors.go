@@ -71,7 +71,7 @@ func recognise(o object) (found, advice string) {
 		return wantS3Event, "use envelope.S3EventBridge"
 	case o.text("detail-type") != "" && o.has("detail"):
 		return wantEventBridge, "use envelope.EventBridge"
-	case o.text("Event") == testEvent:
+	case isTestEvent(o):
 		return "a test event of S3", "use envelope.S3"
 	case hasS3Record(o):
 		return wantS3, "use envelope.S3"

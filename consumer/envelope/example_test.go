@@ -145,7 +145,7 @@ func ExampleS3_throughSNS() {
 	}))
 	handOver(handler, consumer.Config{},
 		`{"Type":"Notification","TopicArn":"arn:aws:sns:eu-central-1:111122223333:pictures","Subject":"Amazon S3 Notification",
-		  "Message":"{\"Records\":[{\"s3\":{\"bucket\":{\"name\":\"pictures\"},\"object\":{\"key\":\"a%2Bb\"}}}]}"}`)
+		  "Message":"{\"Records\":[{\"eventSource\":\"aws:s3\",\"s3\":{\"bucket\":{\"name\":\"pictures\"},\"object\":{\"key\":\"a%2Bb\"}}}]}"}`)
 	// Output:
 	// a+b
 	// m-1: done

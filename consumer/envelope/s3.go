@@ -49,14 +49,22 @@ type S3Record struct {
 // set up (S3 user guide, "Event message structure").
 const testEvent = "s3:TestEvent"
 
+func isTestEvent(o object) bool {
+	return o.text("Service") == "Amazon S3" && o.text("Event") == testEvent && o.text("Bucket") != "" && !o.has("Records")
+}
+
+// eventSourceS3 is in every record that S3 writes. What has a member s3 and another
+// source is of some other service, with rules of its own for keys.
+const eventSourceS3 = "aws:s3"
+
 // S3 makes a handler for the notifications that a bucket sends to a queue, out of a
 // function that takes one record. For a bucket that sends them to a topic, wrap
 // what S3 returns in [SNS]. m is the message as SNS or the queue gave it; the
 // function must not change it.
 //
 // The test event that S3 sends when notifications are set up is acknowledged; the
-// function is not called. A body that is neither that nor has records of S3 is a
-// permanent failure, an [*Error]. So is one with a record that cannot be read, and
+// function is not called. A body that is neither that nor has records of S3 (their
+// eventSource is aws:s3) is a permanent failure, an [*Error]. So is one with a record that cannot be read, and
 // the function is not called for its other records either.
 //
 // A notification has a list of records, usually of one. They are handed to the
@@ -109,7 +117,7 @@ func S3Records(m *consumer.Message) ([]S3Record, error) {
 	if err != nil {
 		return nil, unlike(wantS3, nil, err, advice)
 	}
-	if o.text("Event") == testEvent && !o.has("Records") {
+	if isTestEvent(o) {
 		return nil, nil
 	}
 	if !hasS3Record(o) {
@@ -133,7 +141,7 @@ func hasS3Record(o object) bool {
 		return false
 	}
 	first, err := parse(records[0])
-	return err == nil && first.begins("s3", '{')
+	return err == nil && first.begins("s3", '{') && first.text("eventSource") == eventSourceS3
 }
 
 // recordOf reads a record of S3's own notification.
@@ -141,6 +149,9 @@ func recordOf(raw json.RawMessage) (S3Record, error) {
 	o, err := parse(raw)
 	if err != nil {
 		return S3Record{}, broken(wantS3, "one with a record that is "+err.Error())
+	}
+	if o.text("eventSource") != eventSourceS3 {
+		return S3Record{}, broken(wantS3, "one with a record whose eventSource is not "+eventSourceS3)
 	}
 	s3, err := o.object("s3")
 	if err != nil {

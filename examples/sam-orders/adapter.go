@@ -38,6 +38,10 @@ func newAdapter(cfg aws.Config, getenv func(string) string, log *slog.Logger) (*
 // newConsumer takes a nil client for a function that is to make no calls.
 func newConsumer(cfg aws.Config, client *sqs.Client, getenv func(string) string, log *slog.Logger) (*consumer.Consumer, error) {
 	c := consumer.Config{Logger: log}
+	handler, key, err := formOf(getenv("ORDERS_SNS"), consumer.JSON(desk{log}.book), consumer.JSONField("id"))
+	if err != nil {
+		return nil, err
+	}
 	attempts, err := maxAttempts(getenv("ORDERS_MAX_ATTEMPTS"))
 	if err != nil {
 		return nil, err
@@ -55,12 +59,25 @@ func newConsumer(cfg aws.Config, client *sqs.Client, getenv func(string) string,
 		}
 		// The order's own id: a message that was sent twice, or redriven, has
 		// another message id.
-		c.Key = consumer.Strict(envelope.SNSOrRawKey(consumer.JSONField("id")))
+		c.Key = consumer.Strict(key)
 		c.Redelivery.MaxAttempts = attempts
 	}
-	// Orders are sent to the queue, or published to the topic: as they are, or in
-	// SNS's envelope where a subscription does not have raw delivery.
-	return consumer.New(envelope.SNSOrRaw(consumer.JSON(desk{log}.book)), c)
+	return consumer.New(handler, c)
+}
+
+// formOf is how orders come: as they are, since the template's subscription has raw
+// delivery, or, if the setting says so, in SNS's envelope as well. Nothing is taken
+// for an envelope where none is expected: whoever may send to the queue could write
+// one.
+func formOf(setting string, h consumer.Handler, k consumer.KeyFunc) (consumer.Handler, consumer.KeyFunc, error) {
+	switch setting {
+	case "":
+		return h, k, nil
+	case "wrapped":
+		return envelope.SNSOrRaw(h), envelope.SNSOrRawKey(k), nil
+	default:
+		return nil, nil, fmt.Errorf("ORDERS_SNS is %q: set it to wrapped where a subscription of the queue has no raw delivery, or leave it out", setting)
+	}
 }
 
 func maxAttempts(text string) (int, error) {

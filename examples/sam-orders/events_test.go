@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,24 @@ func TestSampleEvent_PoisonIsParked(t *testing.T) {
 	})
 }
 
+// What looks like SNS's envelope is none where nothing says that there are any:
+// whoever may send to the queue could write one.
+func TestSampleEvent_WrappedIsOptIn(t *testing.T) {
+	t.Parallel()
+	event, _ := sample(t, "sns-wrapped")
+	e := offline(t)
+	delete(e, "ORDERS_SNS")
+	h, log := function(t, awsConfig(nil), e)
+	var answer struct{ BatchItemFailures []any }
+	if err := json.Unmarshal([]byte(invoke(t, h, event)), &answer); err != nil {
+		t.Fatal(err)
+	}
+	booked := strings.Count(log.String(), `"msg":"order booked"`)
+	if len(answer.BatchItemFailures) == 0 || booked != 1 {
+		t.Errorf("%d booked, want the one that came raw; reported: %v", booked, answer.BatchItemFailures)
+	}
+}
+
 // VT-11: the handle that SAM makes up is none. The order is reported all the same,
 // and nothing is asked of SQS twice.
 func TestSampleEvent_FakeHandle(t *testing.T) {
@@ -137,6 +156,8 @@ func TestSettings(t *testing.T) {
 		{env{}, ""},
 		{env{"ORDERS_TABLE": "orders", "ORDERS_DEAD_LETTER_URL": "https://sqs.eu-central-1.amazonaws.com/111122223333/dead"}, ""},
 		{env{"ORDERS_TABLE": "orders", "ORDERS_MAX_ATTEMPTS": "1"}, ""},
+		{env{"ORDERS_SNS": "wrapped"}, ""},
+		{env{"ORDERS_SNS": "true"}, "ORDERS_SNS is \"true\""},
 		{env{"ORDERS_MAX_ATTEMPTS": "0"}, "ORDERS_MAX_ATTEMPTS is \"0\""},
 		{env{"ORDERS_MAX_ATTEMPTS": "five"}, "ORDERS_MAX_ATTEMPTS is \"five\""},
 		{env{"ORDERS_DEAD_LETTER_URL": "OrdersDeadLetterQueue"}, "the whole URL"},

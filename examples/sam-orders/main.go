@@ -5,6 +5,7 @@
 //	ORDERS_TABLE            a DynamoDB table for idempotency; default: none
 //	ORDERS_DEAD_LETTER_URL  where orders are parked that cannot succeed; default: SQS's redrive policy
 //	ORDERS_MAX_ATTEMPTS     attempts an order gets; needs a table; default 5
+//	ORDERS_SNS              wrapped, if orders come in SNS's envelope; default: as they are
 //
 // Under sam local (AWS_SAM_LOCAL is set) without an AWS_ENDPOINT_URL it makes no
 // calls: a sample event is of no queue, and sam local hands on whatever AWS

@@ -50,6 +50,7 @@ func functions(s *stack) (problems []string) {
 		"ORDERS_TABLE":           "{OrdersTable Ref}",
 		"ORDERS_DEAD_LETTER_URL": "https://sqs.eu-central-1.amazonaws.com/111122223333/" + text(s.property("OrdersDeadLetterQueue", "QueueName")),
 		"ORDERS_MAX_ATTEMPTS":    s.params["MaxAttempts"],
+		"ORDERS_SNS":             "", // as RawMessageDelivery says
 	} {
 		if got := text(s.property("OrdersFunction", "Environment", "Variables", name)); got != want {
 			complain("OrdersFunction has the variable %s=%s; it has to be %s", name, got, want)
