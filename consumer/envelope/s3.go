@@ -64,8 +64,9 @@ const eventSourceS3 = "aws:s3"
 //
 // The test event that S3 sends when notifications are set up is acknowledged; the
 // function is not called. A body that is neither that nor has records of S3 (their
-// eventSource is aws:s3) is a permanent failure, an [*Error]. So is one with a record that cannot be read, and
-// the function is not called for its other records either.
+// eventSource is aws:s3) is a permanent failure, an [*Error]. So is one with a record
+// of another source or that cannot be read, and the function is not called for its
+// other records either.
 //
 // A notification has a list of records, usually of one. They are handed to the
 // function in their order, one after another, also those that follow a failure. The

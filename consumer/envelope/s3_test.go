@@ -95,27 +95,36 @@ func TestS3_RefusesWhatIsNotANotification(t *testing.T) {
 		s3Test.without("Service").String(): "found a JSON object of another kind" + advice,
 		s3Test.without("Bucket").String():  "found a JSON object of another kind" + advice,
 		s3Test.with("Bucket", 5).String():  "found a JSON object of another kind" + advice,
-		s3Test.with("Service", "Amazon EC2").String():                                                       "found a JSON object of another kind" + advice,
-		s3Test.with("Event", "s3:TestEvents").String():                                                      "found a JSON object of another kind" + advice,
-		members{"Records": []members{s3Record("a").with("eventSource", "minio:s3")}}.String():               "found a JSON object of another kind" + advice,
-		members{"Records": []members{s3Record("a"), s3Record("b").with("eventSource", "aws:ses")}}.String(): "a record whose eventSource is not aws:s3",
-		members{"Records": []members{s3Record("a"), s3Record("b").without("eventSource")}}.String():         "a record whose eventSource is not aws:s3",
-		`{"Records":[{"eventSource":"aws:s3","s3":{}},5]}`:                                                  "without the name of a bucket or the key",
-		s3Event("a", "%ZZ"+marker).String():                                                                 "a key that is not URL-encoded",
-		item(nil):                                                                                           "without the name of a bucket or the key",
-		item(members{"object": members{"key": "k"}}):                                                        "without the name of a bucket or the key",
-		item(members{"bucket": bucket}):                                                                     "without the name of a bucket or the key",
-		item(members{"bucket": bucket, "object": members{"key": ""}}):                                       "without the name of a bucket or the key",
-		item(members{"bucket": bucket, "object": members{"Key": marker}}):                                   "without the name of a bucket or the key",
-		item(members{"bucket": bucket, "object": members{"key": 5}}):                                        "without the name of a bucket or the key",
-		item(members{"bucket": bucket, "object": members{"key": "k", "size": marker}}):                      "a size that is no whole number",
-		item(members{"bucket": bucket, "object": members{"key": "k", "size": 1.5}}):                         "a size that is no whole number",
-		item(json.RawMessage(`{"bucket":{"name":"b"},"object":{"key":"s3cr3t","key":"k"}}`)):                "one whose object is a JSON object that has a member twice",
-		item(json.RawMessage(`{"bucket":{"name":"b","name":"c"},"object":{"key":"k"}}`)):                    "one whose bucket is a JSON object that has a member twice",
-		item(json.RawMessage(`{"bucket":{},"bucket":{}}`)):                                                  "a record whose s3 is a JSON object that has a member twice",
-		`{"Records":[` + s3Record("a").String() + `,"s3cr3t"]}`:                                             "a record that is JSON that is not an object",
+		s3Test.with("Service", "Amazon EC2").String():                                        "found a JSON object of another kind" + advice,
+		s3Test.with("Event", "s3:TestEvents").String():                                       "found a JSON object of another kind" + advice,
+		`{"Records":[{"eventSource":"aws:s3","s3":{}},5]}`:                                   "without the name of a bucket or the key",
+		s3Event("a", "%ZZ"+marker).String():                                                  "a key that is not URL-encoded",
+		item(nil):                                                                            "without the name of a bucket or the key",
+		item(members{"object": members{"key": "k"}}):                                         "without the name of a bucket or the key",
+		item(members{"bucket": bucket}):                                                      "without the name of a bucket or the key",
+		item(members{"bucket": bucket, "object": members{"key": ""}}):                        "without the name of a bucket or the key",
+		item(members{"bucket": bucket, "object": members{"Key": marker}}):                    "without the name of a bucket or the key",
+		item(members{"bucket": bucket, "object": members{"key": 5}}):                         "without the name of a bucket or the key",
+		item(members{"bucket": bucket, "object": members{"key": "k", "size": marker}}):       "a size that is no whole number",
+		item(members{"bucket": bucket, "object": members{"key": "k", "size": 1.5}}):          "a size that is no whole number",
+		item(json.RawMessage(`{"bucket":{"name":"b"},"object":{"key":"s3cr3t","key":"k"}}`)): "one whose object is a JSON object that has a member twice",
+		item(json.RawMessage(`{"bucket":{"name":"b","name":"c"},"object":{"key":"k"}}`)):     "one whose bucket is a JSON object that has a member twice",
+		item(json.RawMessage(`{"bucket":{},"bucket":{}}`)):                                   "a record whose s3 is a JSON object that has a member twice",
+		`{"Records":[` + s3Record("a").String() + `,"s3cr3t"]}`:                              "a record that is JSON that is not an object",
 	} {
 		wantRefused(t, refuses(t, envelope.S3).Handle(t.Context(), message(body)), text)
+	}
+}
+
+// Records of another service that have a member s3 too.
+func TestS3_RefusesOtherSources(t *testing.T) {
+	t.Parallel()
+	for _, source := range []any{"minio:s3", "aws:S3", 5, nil} {
+		other := s3Record("b").with("eventSource", source)
+		wantRefused(t, refuses(t, envelope.S3).Handle(t.Context(), message(members{"Records": []members{s3Record("a"), other}})),
+			"a record whose eventSource is not aws:s3")
+		first := members{"Records": []members{other, s3Record("a")}}
+		wantRefused(t, refuses(t, envelope.S3).Handle(t.Context(), message(first)), "found a JSON object of another kind; find out who else sends")
 	}
 }
 
