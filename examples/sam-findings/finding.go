@@ -11,9 +11,12 @@ import (
 	"github.com/ackwise/ackwise/retry"
 )
 
-// maxBody is the most of a body that goes into a line of the log: CloudWatch took
-// 256 KB in an event for long, and escaping makes a body longer.
-const maxBody = 100_000
+// maxLine is the most bytes of a line of the log, as it is written: escaped, with
+// attributes and all. CloudWatch takes 1 MiB in an event, 26 bytes of them for itself,
+// but what a function writes has been seen cut into events at the 256 KiB of before;
+// half a line is no JSON, and no filter finds it. The last KiB is for those 26 bytes
+// and for what Lambda may add.
+const maxLine = 255 << 10
 
 // Ways onto a dead-letter queue.
 const (
@@ -25,14 +28,27 @@ const (
 // ledger writes dead letters down.
 type ledger struct{ log *slog.Logger }
 
-// Handle implements [consumer.Handler]. A message that does not fit into a line
-// stays on the queue.
+// Handle implements [consumer.Handler]. A message that does not fit into a line, or
+// whose line cannot be written, stays on the queue.
 func (l ledger) Handle(ctx context.Context, m *consumer.Message) error {
-	if n := len(m.Body); n > maxBody {
-		return retry.Permanent(fmt.Errorf("the body has %d bytes, and a line of the log takes %d: the message stays on the dead-letter queue", n, maxBody))
+	r := slog.NewRecord(time.Now(), slog.LevelError, "dead letter", 0)
+	r.AddAttrs(finding(m)...)
+	var line size
+	if err := slog.NewJSONHandler(&line, nil).Handle(ctx, r); err != nil {
+		return err
 	}
-	l.log.LogAttrs(ctx, slog.LevelError, "dead letter", finding(m)...)
-	return nil
+	if line > maxLine {
+		return retry.Permanent(fmt.Errorf("the finding takes %d bytes, and a line of the log %d: the message stays on the dead-letter queue", line, maxLine))
+	}
+	return l.log.Handler().Handle(ctx, r) // a Logger would keep an error to itself
+}
+
+// size counts what is written to it.
+type size int
+
+func (s *size) Write(p []byte) (int, error) {
+	*s += size(len(p))
+	return len(p), nil
 }
 
 // finding is what is known of a dead letter. The provenance is what the sender

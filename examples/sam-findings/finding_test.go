@@ -112,26 +112,3 @@ func expected() map[any]map[string]any {
 	all[parked]["sent_at"] = "2026-11-30T12:30:00.25Z" // a copy is sent when it is parked
 	return all
 }
-
-// A body that no line of a log takes stays where it is.
-func TestLargeBodyStays(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		event := func(size int) []byte {
-			return []byte(`{"Records":[{"messageId":"m-1","receiptHandle":"h","body":"` + strings.Repeat("x", size) +
-				`","attributes":{"MessageGroupId":"g"},"eventSource":"aws:sqs","eventSourceARN":"arn:aws:sqs:eu-central-1:111122223333:dead"}]}`)
-		}
-		server := sqstest.NewServer(sqstest.Config{})
-		defer server.Close()
-		if answer, findings := run(t, server, event(maxBody+1)); answer != `{"batchItemFailures":[{"itemIdentifier":"m-1"}]}` || len(findings) != 0 {
-			t.Errorf("answer %s and %d findings; want the message reported", answer, len(findings))
-		}
-		answer, findings := run(t, server, event(maxBody))
-		if answer != `{"batchItemFailures":[]}` || len(findings) != 1 {
-			t.Fatalf("answer %s and %d findings; want one", answer, len(findings))
-		}
-		if findings[0]["group"] != "g" || len(findings[0]["body"].(string)) != maxBody {
-			t.Error("the finding lacks group or body")
-		}
-	})
-}

@@ -2,7 +2,8 @@
 // the dead-letter queue into its log, off by default: each dead letter becomes one
 // line of JSON, a finding, and is deleted from the queue. What has been drained
 // cannot be redriven any more; the finding has the body and the attributes, from
-// which the message can be sent again.
+// which the message can be sent again. A message whose finding is too long for one
+// line of the log stays on the queue.
 //
 // Lambda hands the log to CloudWatch at its best effort. Where no dead letter may
 // be lost, leave the messages on the queue.

@@ -23,6 +23,10 @@ var samOptions = map[string]string{
 	"local_start_lambda": "template_file env_vars warm_containers parameter_overrides",
 }
 
+// guided are options that `sam deploy --guided` writes into the file, one environment
+// at a time: they are the user's.
+var guided = strings.Fields("region profile s3_bucket s3_prefix disable_rollback tags image_repositories stack_name")
+
 // samConfig is samconfig.toml: environment, command, the word parameters, option.
 type samConfig map[string]map[string]map[string]map[string]any
 
@@ -57,6 +61,9 @@ func TestSamConfig(t *testing.T) {
 		}
 		for command, section := range commands {
 			for option, value := range section["parameters"] {
+				if command == "deploy" && slices.Contains(guided, option) {
+					continue
+				}
 				if !slices.Contains(strings.Fields(samOptions[command]), option) {
 					t.Errorf("%s.%s sets %s, which is none of the options in samOptions; correct it, or add it there", environment, command, option)
 				}
@@ -68,6 +75,23 @@ func TestSamConfig(t *testing.T) {
 						t.Errorf("%s.%s overrides %s, which is no parameter of the template", environment, command, name)
 					}
 				}
+			}
+		}
+	}
+}
+
+// What is deployed and run is what was built. Where a command names no template, sam
+// takes the one of this folder if nothing was built, and with it the sources.
+func TestSamConfig_TakesWhatWasBuilt(t *testing.T) {
+	t.Parallel()
+	for environment, commands := range readSamConfig(t) {
+		folder, ok := commands["build"]["parameters"]["build_dir"].(string)
+		if !ok {
+			folder = ".aws-sam/build" // of sam
+		}
+		for _, command := range []string{"deploy", "local_invoke", "local_start_lambda"} {
+			if got, want := text(commands[command]["parameters"]["template_file"]), folder+"/template.yaml"; got != want {
+				t.Errorf("%s.%s has template_file %q, want %q", environment, command, got, want)
 			}
 		}
 	}
@@ -90,7 +114,8 @@ func TestSamConfig_EnvironmentsAgree(t *testing.T) {
 	} {
 		own := map[string]any{}
 		for option, value := range config["x86"][command]["parameters"] {
-			if common, ok := config["default"][command]["parameters"][option]; !ok || !cmp.Equal(common, value) {
+			common, ok := config["default"][command]["parameters"][option]
+			if (!ok || !cmp.Equal(common, value)) && !slices.Contains(guided, option) {
 				own[option] = value
 			}
 		}
@@ -98,7 +123,7 @@ func TestSamConfig_EnvironmentsAgree(t *testing.T) {
 			t.Errorf("x86.%s: what it has of its own (-want +got):\n%s", command, diff)
 		}
 		for option := range config["default"][command]["parameters"] {
-			if _, ok := config["x86"][command]["parameters"][option]; !ok {
+			if _, ok := config["x86"][command]["parameters"][option]; !ok && !slices.Contains(guided, option) {
 				t.Errorf("x86.%s lacks %s, which default has", command, option)
 			}
 		}
