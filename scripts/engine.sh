@@ -19,6 +19,7 @@ can_start_engine() {
 # start_engine FLAG... leaves an engine that answers at DOCKER_HOST, apart from any
 # other of this machine.
 start_engine() {
+	# shellcheck disable=SC2154 # whoever sources this has set work
 	DOCKER_HOST=unix://$work/docker.sock
 	export DOCKER_HOST
 	dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/pid" --host "$DOCKER_HOST" \

@@ -11,10 +11,12 @@
 # network of its own, and stops it again; where the image cannot be pulled, a
 # stand-in is made of Debian's busybox.
 #
-# Exits with 0 if all is well, with 1 if it is not, and with 75, saying NOT RUN, if
-# this machine is no place to find out: no engine, no image, a port that is taken.
+# Exits with 0 if all is well, with 1, saying FAILED, if it is not, and with 75,
+# saying NOT RUN, if this machine is no place to find out: no engine, no image, a port
+# that is taken.
 set -eu
-sam=$(cd "$1" && pwd)
+unset CDPATH
+sam=$(cd "${1:?the folder of the SAM CLI: make sam-local gives it}" && pwd)
 cd "$(dirname "$0")/.."
 here=$PWD/scripts
 . scripts/engine.sh
@@ -109,7 +111,8 @@ stand_in() {
 	chmod 1777 "$work/image/tmp"
 	cp "$debs/busybox" "$work/image/bin/busybox"
 	for tool in sh mv chmod cp rm; do ln -s busybox "$work/image/bin/$tool"; done
-	tar -C "$work/image" -c . | docker import --change 'ENV PATH=/bin' --change 'WORKDIR /var/task' - "$image" >/dev/null
+	tar -C "$work/image" -c . | docker import --change 'ENV PATH=/bin' --change 'WORKDIR /var/task' - "$image" >/dev/null ||
+		not_run "the engine takes no stand-in for $image"
 }
 
 rapid=public.ecr.aws/lambda/provided:al2023-rapid-$architecture # SAM's name for image and emulator
@@ -121,6 +124,7 @@ if [ "$inside" = own ]; then
 	start_engine --ip-forward=false --ip-masq=false --bip="$gateway/24"
 else
 	gateway=$(docker network inspect bridge --format '{{range .IPAM.Config}}{{.Gateway}} {{end}}' | cut -d' ' -f1)
+	[ -n "$gateway" ] || not_run "the engine's network \"bridge\" has no gateway, where containers would look for the queue"
 fi
 if [ "$inside" = real ]; then
 	echo "engine: the one that answers; image: $image"
@@ -128,6 +132,12 @@ else
 	stand_in
 	echo "engine: $([ "$inside" = own ] && echo 'started here, in a network of its own' || echo 'the one that answers'); image: a stand-in for $image"
 fi
+
+# An engine that answers need not be able to run anything, in a container for one.
+docker run --rm --entrypoint /bin/sh "$image" -c : >"$work/probe" 2>&1 || {
+	cat "$work/probe" >&2
+	not_run "the engine cannot run a container of $image"
+}
 
 # What the engine gave it may be no address of this machine (Docker Desktop has its
 # own), and another program may have the ports.
@@ -191,7 +201,9 @@ until "$python" -c 'import socket, sys; socket.create_connection(("127.0.0.1", i
 	waited=$((waited + 1))
 	if ! kill -0 "$server" 2>/dev/null; then
 		cat "$work/start-lambda" >&2
-		echo "FAILED  sam local start-lambda" >&2
+		# The port was free a moment ago.
+		! grep -qi 'in use' "$work/start-lambda" || not_run "port $lambda_port, for sam local start-lambda, is taken"
+		echo "FAILED  sam local start-lambda ends before it answers" >&2
 		exit 1
 	fi
 	if [ "$waited" -ge 60 ]; then
@@ -212,7 +224,7 @@ expect() {
 	fi
 }
 expect messages 100
-expect done 80
+expect 'done' 80
 expect parked 20
 expect moved 0
 expect left 0

@@ -166,9 +166,12 @@ func (x *external) introduce(w io.Writer) {
 	printf(w, ", maxReceiveCount %d) with dead-letter queue\n%s.\n", x.receives, printable(x.dead))
 }
 
-func (x *external) reportCalls(w io.Writer, _ int) {
+func (x *external) reportCalls(w io.Writer) {
 	table(w, func(t io.Writer) { row(t, "by the function", "not known: they are not counted there") })
 }
+
+// advise implements queues: what is not known is no reason for advice.
+func (x *external) advise(io.Writer, int) {}
 
 const (
 	lookTime = time.Minute

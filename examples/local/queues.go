@@ -26,9 +26,11 @@ type queues interface {
 	look(ctx context.Context, t *trace, quiet bool) (queue, dead []sqstest.MessageState, err error)
 	// introduce says what a function has to know of them.
 	introduce(w io.Writer)
-	// reportCalls says which calls of SQS there were, as far as that is known, where
-	// the function reported so many deliveries as failed.
-	reportCalls(w io.Writer, reported int)
+	// reportCalls says which calls of SQS there were, as far as that is known.
+	reportCalls(w io.Writer)
+	// advise says what to look at if the function does not reach the queues, as it
+	// seems from how many deliveries it has reported as failed.
+	advise(w io.Writer, reported int)
 	close()
 }
 
@@ -150,15 +152,19 @@ func at(base string, q *sqstest.Queue) string {
 	return base + u.Path
 }
 
-func (e *embedded) reportCalls(w io.Writer, reported int) {
+func (e *embedded) reportCalls(w io.Writer) {
 	table(w, func(t io.Writer) {
 		row(t, "by the function", calls(e.server.Calls()))
 		row(t, "by the event source", calls(e.server.CallsBy(sqstest.EventSourceCaller)))
 	})
+}
+
+// advise implements queues. A function that reaches the queue parks what it cannot
+// do, or changes the visibility of what it reports.
+func (e *embedded) advise(w io.Writer, reported int) {
 	if reported > 0 && e.server.Calls().Total() == 0 {
-		// It would have changed the visibility of what it reported.
-		printf(w, "The function has not called SQS at all. If it should (to park, or to delay what\n"+
+		printf(w, "\nThe function has not called SQS at all. If it should (to park, or to delay what\n"+
 			"failed), it has no AWS_ENDPOINT_URL, or one that it does not reach: in a container\n"+
-			"127.0.0.1 is the container itself; see -listen.\n")
+			"127.0.0.1 is the container itself. -help says what to write there.\n")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -176,9 +177,7 @@ func (r *remote) await(ctx context.Context, i invocation) bool {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", i.to.host)
-		if err == nil {
-			_ = conn.Close()
+		if listens(ctx, i.to.host) {
 			return true
 		}
 		select {
@@ -187,6 +186,22 @@ func (r *remote) await(ctx context.Context, i invocation) bool {
 			return false
 		}
 	}
+}
+
+// listens reports whether a connection to the address is kept. A container engine
+// accepts it before anything in the container does, and then ends it.
+func listens(ctx context.Context, address string) bool {
+	const kept = 200 * time.Millisecond
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetReadDeadline(time.Now().Add(kept)); err != nil {
+		return false
+	}
+	_, err = conn.Read(make([]byte, 1))
+	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // report writes the tables at the end.
@@ -203,7 +218,8 @@ func (r *remote) report(w io.Writer, a *account, elapsed time.Duration) {
 	r.trace.report(w)
 	r.trace.reportDead(w, a)
 	printf(w, "\nCalls of SQS:\n")
+	r.queues.reportCalls(w)
 	stats := r.source.Stats()
-	r.queues.reportCalls(w, stats.Reported)
 	reportInvocations(w, stats)
+	r.queues.advise(w, stats.Reported)
 }

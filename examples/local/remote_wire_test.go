@@ -151,6 +151,36 @@ func TestInvokeWaits(t *testing.T) {
 	r.want(t, exitOK, "done 2", "0 of which failed as a whole")
 }
 
+// proxied ends its first connections, as the proxy of a container engine does
+// until something listens in the container.
+type proxied struct {
+	net.Listener
+	ends int
+}
+
+func (p *proxied) Accept() (net.Conn, error) {
+	conn, err := p.Listener.Accept()
+	for ; err == nil && p.ends > 0; p.ends-- {
+		_ = conn.Close()
+		conn, err = p.Listener.Accept()
+	}
+	return conn, err
+}
+
+func TestInvokeWaitsBehindProxy(t *testing.T) {
+	t.Parallel()
+	var stdout console
+	var stderr bytes.Buffer
+	server := httptest.NewUnstartedServer(functionOverHTTP(t, &stdout))
+	server.Listener = &proxied{Listener: server.Listener, ends: 2}
+	server.Start()
+	defer server.Close()
+	code := run(t.Context(), []string{"-invoke", server.URL + invocations, "-wait", "20s", "-timeout", "30s", "-f", "-"},
+		strings.NewReader(two), &stdout, &stderr)
+	r := result{code: code, stdout: stdout.String(), stderr: stderr.String()}
+	r.want(t, exitOK, "done 2", "0 of which failed as a whole")
+}
+
 func TestInvokeWaitsInVain(t *testing.T) {
 	t.Parallel()
 	var stdout, stderr bytes.Buffer
