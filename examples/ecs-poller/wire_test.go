@@ -110,6 +110,19 @@ func (q *wireQueue) send(first, n int) {
 
 func (q *wireQueue) counts() (visible, hidden int) {
 	q.t.Helper()
+	// The server counts the one after the other, and a message whose visibility
+	// changes just then is in both.
+	for range 10 {
+		first, second := q.count()
+		if visible, hidden = q.count(); visible == first && hidden == second {
+			break
+		}
+	}
+	return visible, hidden
+}
+
+func (q *wireQueue) count() (visible, hidden int) {
+	q.t.Helper()
 	const shown, inFlight = types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := q.client.GetQueueAttributes(q.t.Context(), &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{shown, inFlight},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"sync"
 )
 
 // heed has the first signal end the run, which takes until the handlers that run
@@ -18,16 +19,16 @@ func heed(signals <-chan os.Signal, end, quit func()) {
 // announce says at once when ctx ends, which is an interrupt, until the function
 // it returns is called; that one says whether it has happened.
 func announce(ctx context.Context, stderr io.Writer) (stop func() (interrupted bool)) {
-	said := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() {
-		defer close(said)
+	say := sync.OnceFunc(func() {
 		printf(stderr, "local: interrupted: finishing what runs; once more to quit\n")
 	})
+	cancel := context.AfterFunc(ctx, say)
 	return func() bool {
-		if cancel() {
+		cancel()
+		if ctx.Err() == nil {
 			return false
 		}
-		<-said
+		say() // or waits until it has been said; what ended with ctx may come here first
 		return true
 	}
 }
