@@ -72,7 +72,7 @@ func TestTable_Wire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, log := function(t, cfg, env{"ORDERS_TABLE": table, "ORDERS_DEAD_LETTER_URL": *dead.QueueUrl})
+	h, log := function(t, cfg, env{"ORDERS_TABLE": table, "ORDERS_DEAD_LETTER_URL": *dead.QueueUrl, "ORDERS_SNS": "wrapped"})
 
 	event, again := twice(t)
 	// An order that fails once; its second attempt is under another message id.
