@@ -18,8 +18,8 @@ type plan struct {
 // They take 20 s and a minute and a half. The limits are for a machine that has
 // much else to do: they end a test that hangs, and do not measure.
 var (
-	short = plan{kills: 28, messages: 84, poison: 2, longest: 90 * time.Second}
-	long  = plan{kills: 220, messages: 550, poison: 10, longest: 9 * time.Minute}
+	short = plan{kills: 28, messages: 84, poison: 2, longest: 5 * time.Minute}
+	long  = plan{kills: 220, messages: 550, poison: 10, longest: 15 * time.Minute}
 )
 
 // TestKilledWorkers kills worker after worker while they work a queue off, with
