@@ -36,11 +36,15 @@ func (s *stack) needed() (all []alarm) {
 			all = append(all, alarm{"AWS/SQS", "ApproximateAgeOfOldestMessage", of, "Maximum", 60, 3, s.params["OldestMessageAlarmSeconds"]})
 		}
 	}
+	for _, topic := range s.of("AWS::SNS::Topic") {
+		of := dimension("TopicName", text(s.property(topic, "TopicName")))
+		all = append(all, alarm{"AWS/SNS", "NumberOfNotificationsFailedToRedriveToDlq", of, "Sum", 60, 1, "1"})
+	}
 	const own = "Ackwise/shop"
 	for _, verdict := range []string{"retry", "deferred"} {
 		all = append(all, alarm{own, "Outcomes", dimension("verdict", verdict), "Sum", 60, 5, s.params["PutBackAlarmPerMinute"]})
 	}
-	for _, metric := range []string{"Unrecorded", "Findings", "FindingsNotDone"} {
+	for _, metric := range []string{"Unrecorded", "NotParked", "Findings", "FindingsNotDone"} {
 		all = append(all, alarm{own, metric, "", "Sum", 60, 1, "1"})
 	}
 	return all

@@ -25,6 +25,7 @@ type evaluator struct {
 	template   map[string]any
 	params     map[string]string
 	conditions map[string]bool
+	place      map[string]string // values of pseudo parameters
 }
 
 // get walks down a tree of mappings; nil if there is nothing.
@@ -127,7 +128,7 @@ func (e *evaluator) ref(name string) any {
 	if name == "AWS::NoValue" {
 		return noValue{}
 	}
-	if v, ok := pseudo[name]; ok {
+	if v, ok := e.place[name]; ok {
 		return v
 	}
 	if v, ok := e.params[name]; ok {
@@ -146,19 +147,22 @@ func (e *evaluator) resource(name, attribute string) string {
 		panic(fmt.Errorf("%s is referred to where its condition %s is false", name, c))
 	}
 	own := func(property string) string { return text(e.eval(get(r, "Properties", property))) }
+	arn := func(service, name string) string {
+		return strings.Join([]string{"arn", e.place["AWS::Partition"], service, e.place["AWS::Region"], e.place["AWS::AccountId"], name}, ":")
+	}
 	switch kind := text(get(r, "Type")); kind + " " + attribute {
 	case "AWS::SQS::Queue Ref":
-		return "https://sqs.eu-central-1.amazonaws.com/111122223333/" + own("QueueName")
+		return "https://sqs." + e.place["AWS::Region"] + "." + e.place["AWS::URLSuffix"] + "/" + e.place["AWS::AccountId"] + "/" + own("QueueName")
 	case "AWS::SQS::Queue Arn":
-		return "arn:aws:sqs" + arnStem + own("QueueName")
+		return arn("sqs", own("QueueName"))
 	case "AWS::SQS::Queue QueueName":
 		return own("QueueName")
 	case "AWS::SNS::Topic Ref":
-		return "arn:aws:sns" + arnStem + own("TopicName")
+		return arn("sns", own("TopicName"))
 	case "AWS::SNS::Topic TopicName":
 		return own("TopicName")
 	case "AWS::KMS::Key Arn":
-		return "arn:aws:kms" + arnStem + "key/" + name
+		return arn("kms", "key/"+name)
 	default:
 		return "{" + name + " " + attribute + "}"
 	}
@@ -197,7 +201,11 @@ type stack struct {
 
 // evaluate refuses parameters as CloudFormation does: by their ranges and by the
 // template's rules.
-func evaluate(template map[string]any, given map[string]string) (s *stack, err error) {
+func evaluate(template map[string]any, given map[string]string) (*stack, error) {
+	return evaluateIn(pseudo, template, given)
+}
+
+func evaluateIn(place map[string]string, template map[string]any, given map[string]string) (s *stack, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("evaluating the template: %v", p)
@@ -207,7 +215,7 @@ func evaluate(template map[string]any, given map[string]string) (s *stack, err e
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluator{template: template, params: params, conditions: map[string]bool{}}
+	e := &evaluator{template: template, params: params, conditions: map[string]bool{}, place: place}
 	if err := e.rules(); err != nil {
 		return nil, err
 	}

@@ -25,25 +25,14 @@ import (
 // the lines.
 var filters = []struct {
 	group, metric string
-	messages      []string
+	pattern       string
 	verdicts      bool // one metric for each verdict
 }{
-	{"OrdersLogGroup", "Outcomes", []string{"message not done", "message was done before"}, true},
-	{"OrdersLogGroup", "Unrecorded", []string{"outcome not recorded in the idempotency store"}, false},
-	{"FindingsLogGroup", "Findings", []string{"dead letter"}, false},
-	{"FindingsLogGroup", "FindingsNotDone", []string{"message not done"}, false},
-}
-
-func pattern(messages []string, verdicts bool) string {
-	var terms []string
-	for _, m := range messages {
-		terms = append(terms, `$.msg = "`+m+`"`)
-	}
-	all := strings.Join(terms, " || ")
-	if verdicts {
-		all = "(" + all + ") && $.verdict = *"
-	}
-	return "{ " + all + " }"
+	{"OrdersLogGroup", "Outcomes", `{ ($.msg = "message not done" || $.msg = "message was done before") && $.verdict = * }`, true},
+	{"OrdersLogGroup", "Unrecorded", `{ $.msg = "outcome not recorded in the idempotency store" }`, false},
+	{"OrdersLogGroup", "NotParked", `{ $.msg = "message not done" && $.verdict = "rejected" && $.parked NOT EXISTS }`, false},
+	{"FindingsLogGroup", "Findings", `{ $.msg = "dead letter" }`, false},
+	{"FindingsLogGroup", "FindingsNotDone", `{ $.msg = "message not done" }`, false},
 }
 
 func metricFilters(s *stack) (problems []string) {
@@ -56,14 +45,17 @@ func metricFilters(s *stack) (problems []string) {
 		if f.verdicts {
 			transformation["Dimensions"] = []any{map[string]any{"Key": "verdict", "Value": "$.verdict"}}
 		}
-		want = append(want, fmt.Sprint("{"+f.group+" Ref}", pattern(f.messages, f.verdicts), []any{transformation}))
+		want = append(want, fmt.Sprint("{"+f.group+" Ref}", f.pattern, []any{transformation}))
 	}
 	for _, w := range want {
 		if !slices.Contains(have, w) {
 			problems = append(problems, "there is no metric filter "+w)
 		}
 	}
-	for _, h := range have {
+	for i, h := range have {
+		if slices.Contains(have[:i], h) {
+			problems = append(problems, "the metric filter "+h+" is there twice, and counts twice")
+		}
 		if !slices.Contains(want, h) {
 			problems = append(problems, "the metric filter "+h+" is none of those in filters; correct it, or add it there")
 		}
@@ -93,6 +85,11 @@ func (f failing) Complete(ctx context.Context, key, owner string, expires time.T
 	return f.Store.Complete(ctx, key, owner, expires)
 }
 
+// parking is a store beside which there is a dead-letter queue.
+type parking struct{ idempotency.Store }
+
+func (parking) Park(context.Context, consumer.Queue, consumer.Outcome) error { return nil }
+
 // What the filters look for is what the library and the program of the findings
 // write.
 func TestLogLines(t *testing.T) {
@@ -109,8 +106,10 @@ func TestLogLines(t *testing.T) {
 		collect(store, "good")
 		collect(failing{Store: store, claims: true}, "other")
 		collect(failing{Store: store, completions: true}, "another")
+		collect(parking{store}, "worst")
 		want := map[string]bool{
 			"message not done retry": true, "message not done rejected": true, "message not done deferred": true,
+			"message not done rejected parked":  true,
 			"message was done before duplicate": true, "outcome not recorded in the idempotency store done": true,
 		}
 		if diff := cmp.Diff(want, lines); diff != "" {
@@ -136,15 +135,19 @@ func write(t *testing.T, store idempotency.Store, bodies ...string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cfg := consumer.Config{Logger: logger, Idempotency: guard, Retry: retry.Policy{Tries: 1}}
+	if _, ok := store.(parking); ok {
+		cfg.DeadLetter = parking{}
+	}
 	c, err := consumer.New(consumer.HandlerFunc(func(_ context.Context, m *consumer.Message) error {
 		switch m.Body {
 		case "bad":
 			return errors.New("bad")
-		case "worse":
+		case "worse", "worst":
 			return retry.Permanent(errors.New("worse"))
 		}
 		return nil
-	}), consumer.Config{Logger: logger, Idempotency: guard, Retry: retry.Policy{Tries: 1}})
+	}), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,13 +172,25 @@ func write(t *testing.T, store idempotency.Store, bodies ...string) []string {
 	if _, err := adapter.Invoke(ctx, payload); err != nil {
 		t.Fatal(err)
 	}
-	var lines []string
-	for line := range strings.Lines(log.String()) {
-		var l struct{ Msg, Verdict string }
+	return linesOf(t, log.String())
+}
+
+// linesOf are message and verdict of each line of a log, and whether it was parked.
+func linesOf(t *testing.T, log string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		var l struct {
+			Msg, Verdict string
+			Parked       *bool
+		}
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			t.Fatal(err)
 		}
-		lines = append(lines, l.Msg+" "+l.Verdict)
+		text := l.Msg + " " + l.Verdict
+		if l.Parked != nil {
+			text += " parked"
+		}
+		lines = append(lines, text)
 	}
 	return lines
 }

@@ -25,35 +25,55 @@ func functions(s *stack) (problems []string) {
 				complain("%s.%s is %q; it has to be %s", f, name, got, want)
 			}
 		}
-		if text(get(s.resources[f]["Metadata"], "BuildMethod")) != "go1.x" {
-			complain("%s has no Metadata.BuildMethod: go1.x; sam build would look for a Makefile", f)
+		if got, want := text(s.resources[f]["Metadata"]), "map[BuildMethod:go1.x BuildProperties:map[TrimGoPath:true]]"; got != want {
+			complain("%s.Metadata is %s; it has to be %s, or sam build would not build it, or look for a Makefile", f, got, want)
 		}
 		if n := s.timeout(f); n < 10 || n > 900 {
 			complain("%s.Timeout is %d; use 10 to 900", f, n)
 		}
-		program, err := readProgram(text(s.property(f, "CodeUri")))
-		if err != nil {
-			complain("%s.CodeUri: %v", f, err)
-			continue
+		if got, want := text(s.property(f, "CodeUri")), programs[f]; got != want {
+			complain("%s.CodeUri is %s; it has to be %s", f, got, want)
 		}
-		variables, _ := s.property(f, "Environment", "Variables").(map[string]any)
-		for name := range variables {
-			if !strings.Contains(program, `getenv("`+name+`")`) {
-				complain("%s has the variable %s, which its program does not read", f, name)
-			}
-		}
-		if get(s.globals, "Environment", "Variables", "AWS_ENDPOINT_URL") == nil {
-			complain("Globals declare no AWS_ENDPOINT_URL; sam local could not point a function at a queue on this machine")
+		if variables := s.property(f, "Environment", "Variables"); f != "OrdersFunction" && variables != nil {
+			complain("%s has the variables %v, which its program does not read", f, variables)
 		}
 	}
-	for name, want := range map[string]string{
+	// Empty, since the function would call nothing of AWS else; and declared, since sam
+	// local could not point a function at a queue on this machine else.
+	if got := text(s.globals["Environment"]); got != "map[Variables:map[AWS_ENDPOINT_URL:]]" {
+		complain("Globals.Function.Environment is %s; it has to declare AWS_ENDPOINT_URL, empty, and nothing else", got)
+	}
+	return append(problems, orderVariables(s)...)
+}
+
+// programs are the functions' own.
+var programs = map[string]string{"OrdersFunction": "examples/sam-orders", "FindingsFunction": "examples/sam-findings"}
+
+// orderVariables: the order function knows what it needs, by names that it reads.
+func orderVariables(s *stack) (problems []string) {
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	program, err := readProgram(programs["OrdersFunction"])
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wanted := map[string]string{
 		"ORDERS_TABLE":           "{OrdersTable Ref}",
 		"ORDERS_DEAD_LETTER_URL": "https://sqs.eu-central-1.amazonaws.com/111122223333/" + text(s.property("OrdersDeadLetterQueue", "QueueName")),
 		"ORDERS_MAX_ATTEMPTS":    s.params["MaxAttempts"],
 		"ORDERS_SNS":             "", // as RawMessageDelivery says
-	} {
-		if got := text(s.property("OrdersFunction", "Environment", "Variables", name)); got != want {
-			complain("OrdersFunction has the variable %s=%s; it has to be %s", name, got, want)
+	}
+	variables, _ := s.property("OrdersFunction", "Environment", "Variables").(map[string]any)
+	for name := range variables {
+		if _, ok := wanted[name]; !ok {
+			complain("OrdersFunction has the variable %s, which no check knows; remove it, or add it to wanted", name)
+		}
+	}
+	for name, want := range wanted {
+		if got, ok := variables[name]; !ok || text(got) != want {
+			complain("OrdersFunction has the variable %s=%v; it has to be %q", name, got, want)
+		}
+		if !strings.Contains(program, `getenv("`+name+`")`) {
+			complain("OrdersFunction has the variable %s, which its program does not read", name)
 		}
 	}
 	return problems
@@ -92,20 +112,9 @@ func logs(s *stack) (problems []string) {
 		if text(s.property(group, "RetentionInDays")) != s.params["LogRetentionDays"] {
 			problems = append(problems, group+".RetentionInDays is not the parameter LogRetentionDays")
 		}
-		if text(s.property(f, "LoggingConfig", "LogFormat")) != "JSON" {
-			problems = append(problems, f+".LoggingConfig.LogFormat is not JSON, which the metric filters read")
-		}
-	}
-	return problems
-}
-
-func outputs(s *stack) (problems []string) {
-	for _, name := range []string{
-		"QueueUrl", "QueueArn", "TopicArn", "DeadLetterQueueUrl", "DeadLetterQueueArn", "SubscriptionDeadLetterQueueUrl",
-		"TableName", "FunctionName", "LogGroupName", "FindingsLogGroupName", "DashboardUrl",
-	} {
-		if text(get(s.outputs, name, "Value")) == "" || text(get(s.outputs, name, "Description")) == "" {
-			problems = append(problems, "output "+name+" is missing, or has no Value or Description")
+		// JSON is what the metric filters read; a level would keep lines from them.
+		if got, want := text(s.property(f, "LoggingConfig")), "map[LogFormat:JSON LogGroup:{"+group+" Ref}]"; got != want {
+			problems = append(problems, fmt.Sprintf("%s.LoggingConfig is %s; it has to be %s", f, got, want))
 		}
 	}
 	return problems

@@ -2,6 +2,7 @@ package templatetest
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -66,6 +67,13 @@ func TestParametersAreDeclared(t *testing.T) {
 		t.Fatal("the template has no parameters")
 	}
 	for name, d := range declared {
+		properties, _ := d.(map[string]any)
+		for property := range properties {
+			const known = "Type Description Default AllowedValues AllowedPattern ConstraintDescription MinValue MaxValue"
+			if !slices.Contains(strings.Fields(known), property) {
+				t.Errorf("parameter %s has %s, which no check looks at", name, property)
+			}
+		}
 		if text(get(d, "Description")) == "" {
 			t.Errorf("parameter %s has no Description", name)
 		}
@@ -102,6 +110,16 @@ func TestBadParametersAreRefused(t *testing.T) {
 		{"Fifo=yes", "one of [true false]"},
 		{"Fifo=true BatchingWindow=5", "takes no batching window"},
 		{"KmsKeyArn=alias/orders", "whole ARN of a key"},
+		{"KmsKeyArn=New", "whole ARN of a key"},
+		{"KmsKeyArn=none", "whole ARN of a key"},
+		{"KmsKeyArn=arn:aws:sqs:eu-central-1:111122223333:key/0a1b2c3d", "whole ARN of a key"},
+		{"KmsKeyArn=arn:aws:kms:eu-central-1:1111:key/0a1b2c3d", "whole ARN of a key"},
+		{"AlarmTopicArn=arn:aws:sqs:eu-central-1:111122223333:alarms", "ARN of a standard topic"},
+		{"FunctionTimeout=3", "FunctionTimeout"},
+		{"FunctionTimeout=240", "FunctionTimeout"},
+		{"BatchingWindow=-1", "less than 0"},
+		{"MemorySize=10241", "more than 10240"},
+		{"DrainDeadLetters=True", "DrainDeadLetters"},
 		{"KmsKeyArn=arn:aws:kms:eu-central-1:111122223333:alias/orders", "whole ARN of a key"},
 		{"AlarmTopicArn=alarms", "ARN of a standard topic"},
 		{"AlarmTopicArn=arn:aws:sns:eu-central-1:111122223333:alarms.fifo", "ARN of a standard topic"},
@@ -119,6 +137,18 @@ func TestBadParametersAreRefused(t *testing.T) {
 		case !strings.Contains(err.Error(), tt.why):
 			t.Errorf("%s: %v; want a refusal that says %q", tt.params, err, tt.why)
 		}
+	}
+}
+
+// CloudFormation finds a timeout without a visibility only when it is chosen.
+func TestEachTimeoutHasItsVisibility(t *testing.T) {
+	t.Parallel()
+	template := load(t)
+	timing, _ := get(template, "Mappings", "Timing").(map[string]any)
+	allowed := list(get(template, "Parameters", "FunctionTimeout", "AllowedValues"))
+	slices.Sort(allowed)
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(timing)), allowed); diff != "" {
+		t.Errorf("timeouts (-in the mapping Timing +allowed):\n%s", diff)
 	}
 }
 

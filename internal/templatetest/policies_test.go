@@ -3,6 +3,7 @@ package templatetest
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -133,6 +134,12 @@ func permissions(s *stack) (problems []string) {
 		policies, _ := s.property(role, "Policies").([]any)
 		for _, p := range policies {
 			documents = append(documents, get(p, "PolicyDocument"))
+			if name := text(get(p, "PolicyName")); !regexp.MustCompile(`^[\w+=,.@-]{1,128}$`).MatchString(name) {
+				problems = append(problems, fmt.Sprintf("%s has a PolicyName %q; use letters, digits and +=,.@_-", role, name))
+			}
+		}
+		if len(need) == 0 {
+			problems = append(problems, role+" is no function's role; remove it")
 		}
 		problems = append(problems, compare(role, documents, need)...)
 		trust := []any{s.property(role, "AssumeRolePolicyDocument")}

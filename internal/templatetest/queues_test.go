@@ -29,16 +29,31 @@ func (s *stack) deadLetterQueues() []string {
 
 func queueTypes(s *stack) (problems []string) {
 	for _, q := range s.of("AWS::SQS::Queue") {
-		if name := text(s.property(q, "QueueName")); strings.HasSuffix(name, ".fifo") != s.isFIFO(q) {
+		name := text(s.property(q, "QueueName"))
+		problems = append(problems, s.named(q, name, "FifoQueue")...)
+		if strings.HasSuffix(name, ".fifo") != s.isFIFO(q) {
 			problems = append(problems, fmt.Sprintf("%s is named %s and FifoQueue is %t; "+
 				"a FIFO queue's name ends in .fifo, and no other's", q, name, s.isFIFO(q)))
 		}
 	}
 	for _, topic := range s.of("AWS::SNS::Topic") {
-		fifo := text(s.property(topic, "FifoTopic")) == "true"
-		if name := text(s.property(topic, "TopicName")); strings.HasSuffix(name, ".fifo") != fifo {
+		fifo, name := text(s.property(topic, "FifoTopic")) == "true", text(s.property(topic, "TopicName"))
+		problems = append(problems, s.named(topic, name, "FifoTopic")...)
+		if strings.HasSuffix(name, ".fifo") != fifo {
 			problems = append(problems, fmt.Sprintf("%s is named %s and FifoTopic is %t; a FIFO topic's name ends in .fifo, and no other's", topic, name, fifo))
 		}
+	}
+	return problems
+}
+
+// named: a name begins with the stack's, so that two stacks can be in one account,
+// and CloudFormation takes true, or nothing, for what makes a queue or topic FIFO.
+func (s *stack) named(resource, name, fifo string) (problems []string) {
+	if !strings.HasPrefix(name, pseudo["AWS::StackName"]+"-") {
+		problems = append(problems, fmt.Sprintf("%s is named %s; begin with the name of the stack", resource, name))
+	}
+	if v := s.property(resource, fifo); v != nil && text(v) != "true" {
+		problems = append(problems, fmt.Sprintf("%s.%s is %v; leave it out where it is not true, since CloudFormation refuses it", resource, fifo, v))
 	}
 	return problems
 }
@@ -68,8 +83,16 @@ func redrive(s *stack) (problems []string) {
 		}
 	}
 	for _, q := range s.of("AWS::SQS::Queue") {
-		if s.retention(q) < 4*day {
-			complain("%s.MessageRetentionPeriod is %d; keep messages for %d or more: an outage over a weekend must not lose any", q, s.retention(q), 4*day)
+		switch isDead := slices.Contains(dead, q); {
+		case isDead:
+		case s.retention(q) != 4*day:
+			complain("%s.MessageRetentionPeriod is %d; make it %d: longer than an outage over a weekend, "+
+				"and with ten days left on the dead-letter queue", q, s.retention(q), 4*day)
+		case text(s.property(q, "ReceiveMessageWaitTimeSeconds")) != "20":
+			complain("%s.ReceiveMessageWaitTimeSeconds is not 20; short polls cost, and miss messages", q)
+		}
+		if s.property(q, "RedriveAllowPolicy") != nil && !slices.Contains(s.redriveTargets(), q) {
+			complain("%s has a RedriveAllowPolicy and is no queue's dead-letter queue; remove it", q)
 		}
 	}
 	for _, q := range dead {
@@ -113,8 +136,8 @@ func receives(s *stack) (problems []string) {
 func subscriptions(s *stack) (problems []string) {
 	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	all := s.of("AWS::SNS::Subscription")
-	if len(all) == 0 {
-		complain("no topic is subscribed to a queue")
+	if len(all) != 1 {
+		complain("there are the subscriptions %v; one is enough, and two would be the same one to SNS", all)
 	}
 	for _, name := range all {
 		queue := s.queueOf(text(s.property(name, "Endpoint")))

@@ -73,13 +73,28 @@ func partialBatches(s *stack) (problems []string) {
 	return problems
 }
 
-// DU-04.
+// longestWindow is the batching window that every visibility timeout has room for.
+const longestWindow = 60
+
+// DU-04. More than is needed is a mistake too: what an invocation loses as a whole
+// waits it out.
 func visibility(s *stack) (problems []string) {
+	worked := map[string]bool{}
 	for _, m := range s.sources() {
-		need := 6*s.timeout(m.function) + number(m.properties["MaximumBatchingWindowInSeconds"], 0)
-		if have := number(s.property(m.queue, "VisibilityTimeout"), 30); have < need {
-			problems = append(problems, fmt.Sprintf("%s.VisibilityTimeout is %d; make it %d or more: "+
-				"six times the timeout of %s, %d s, and its batching window", m.queue, have, need, m.function, s.timeout(m.function)))
+		worked[m.queue] = true
+		need := 6*s.timeout(m.function) + longestWindow
+		if have := number(s.property(m.queue, "VisibilityTimeout"), 30); have != need {
+			problems = append(problems, fmt.Sprintf("%s.VisibilityTimeout is %d; make it %d: "+
+				"six times the timeout of %s, %d s, and the longest batching window", m.queue, have, need, m.function, s.timeout(m.function)))
+		}
+		if window := number(m.properties["MaximumBatchingWindowInSeconds"], 0); window > longestWindow {
+			problems = append(problems, fmt.Sprintf("%v has a MaximumBatchingWindowInSeconds of %d; "+
+				"visibility timeouts have room for %d", m, window, longestWindow))
+		}
+	}
+	for _, q := range s.of("AWS::SQS::Queue") {
+		if v := s.property(q, "VisibilityTimeout"); v != nil && !worked[q] {
+			problems = append(problems, fmt.Sprintf("%s.VisibilityTimeout is %v; nothing works it off, so leave the default", q, v))
 		}
 	}
 	return problems

@@ -53,6 +53,7 @@ var checks = map[string]check{
 	"functions":       functions,
 	"dashboard":       dashboard,
 	"outputs":         outputs,
+	"lifecycles":      lifecycles,
 }
 
 const (
