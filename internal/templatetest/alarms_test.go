@@ -2,8 +2,10 @@ package templatetest
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // alarm is what one watches, and when it tells.
@@ -95,6 +97,24 @@ func alarms(s *stack) (problems []string) {
 
 func (a alarm) String() string {
 	return fmt.Sprintf("on the %s of %d s, %d times, from %s on", a.statistic, a.period, a.evaluations, a.threshold)
+}
+
+// Whoever an alarm calls finds it in the manual.
+func TestAlarmsAreExplained(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile(root + "docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := evaluate(load(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range s.of("AWS::CloudWatch::Alarm") {
+		if !strings.Contains(string(manual), "`"+name+"`") {
+			t.Errorf("docs/operations.md does not say what %s means", name)
+		}
+	}
 }
 
 // alarmActions: each alarm tells somebody, and what it means.
