@@ -122,12 +122,22 @@ func (b *batcher[T]) dispatch() {
 	}
 }
 
+var errEnded = errors.New("the SQS client has ended its goroutine")
+
+// sendOne tells each item once what has become of it, also if the client, or a
+// middleware in it, calls runtime.Goexit: an item that is never told keeps its room.
 func (b *batcher[T]) sendOne(next batch[T]) {
-	b.send(b.ctx, next.items, func(i int, err error) {
+	tell := func(i int, err error) {
 		if done := next.results[i]; done != nil {
+			next.results[i] = nil
 			done(err)
 		}
-	})
-	clear(next.items) // a sender keeps its last batch while it waits for another
-	clear(next.results)
+	}
+	defer func() {
+		for i := range next.results {
+			tell(i, errEnded)
+		}
+		clear(next.items) // a sender keeps its last batch while it waits for another
+	}()
+	b.send(b.ctx, next.items, tell)
 }
