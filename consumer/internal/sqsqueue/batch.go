@@ -189,23 +189,20 @@ func sortOut(errs []error, todo []int, failed []types.BatchResultErrorEntry, don
 	for _, i := range todo {
 		errs[i] = ErrUnanswered
 	}
-	for _, id := range done {
-		if i, err := strconv.Atoi(id); err == nil && i >= 0 && i < len(errs) {
-			errs[i] = nil
+	// What the answer says of an entry that was not asked for, it cannot know.
+	note := func(id string, err error) {
+		if i, e := strconv.Atoi(id); e == nil && slices.Contains(todo, i) {
+			errs[i] = err
 		}
+	}
+	for _, id := range done {
+		note(id, nil)
 	}
 	for _, f := range failed {
-		i, err := strconv.Atoi(aws.ToString(f.Id))
-		if err != nil || i < 0 || i >= len(errs) {
-			continue
-		}
-		errs[i] = &EntryError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), SenderFault: f.SenderFault}
-		if worth(errs[i]) {
-			again = append(again, i)
-		}
+		note(aws.ToString(f.Id), &EntryError{Code: aws.ToString(f.Code), Message: aws.ToString(f.Message), SenderFault: f.SenderFault})
 	}
 	for _, i := range todo {
-		if errs[i] == ErrUnanswered && worth(ErrUnanswered) { //nolint:errorlint // set above
+		if errs[i] != nil && worth(errs[i]) {
 			again = append(again, i)
 		}
 	}
